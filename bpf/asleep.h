@@ -5,8 +5,7 @@
  * read when the thread falls asleep. What a descriptor refers to is read from the kernel when
  * the thread wakes up.
  */
-#ifndef PEAKTOP_BPF_ASLEEP_H
-#define PEAKTOP_BPF_ASLEEP_H
+#pragma once
 
 #include "bpf/descriptors.h"
 #include "bpf/measure.h"
@@ -18,6 +17,9 @@ enum {
 	CALL_SCHED_YIELD = 24,
 	CALL_NANOSLEEP = 35,
 	CALL_SENDFILE = 40,
+	CALL_CLONE = 56,
+	CALL_FORK = 57,
+	CALL_VFORK = 58,
 	CALL_FUTEX = 202,
 	CALL_CLOCK_NANOSLEEP = 230,
 	CALL_EPOLL_WAIT = 232,
@@ -27,6 +29,7 @@ enum {
 	CALL_EPOLL_PWAIT = 281,
 	CALL_COPY_FILE_RANGE = 326,
 	CALL_IO_URING_ENTER = 426,
+	CALL_CLONE3 = 435,
 	CALL_EPOLL_PWAIT2 = 441,
 };
 enum {
@@ -38,7 +41,7 @@ enum {
 };
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
 enum { PAST_MIN_NS = 20000 };
-enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152 };
+enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152, GO_SCHED = 56 };
 
 INLINE bool is_epoll_wait(u64 call)
 {
@@ -216,16 +219,27 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 
 /* ---- waking up */
 
+/*
+ * True for a thread that has not run yet: its registers are those of the call that made it, with
+ * the result 0. Its parent has -ENOSYS there while it is in the call.
+ */
+INLINE bool is_newborn(struct pt_regs *regs)
+{
+	u64 call = regs->orig_ax;
+
+	return !regs->ax && (call == CALL_CLONE || call == CALL_FORK || call == CALL_VFORK ||
+			     call == CALL_CLONE3);
+}
+
 /* Remember the off-CPU interval that ended now: it may explain the sleep of a thread that
  * waits for this one. */
 INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct pt_asleep *a;
 	struct pt_past *p;
+	struct pt_asleep *a = asleep_of(task->pid);
 
-	a = asleep_of(task->pid);
-	if (!a || now - t->off_since < PAST_MIN_NS)
+	if (!a || now - t->off_since < PAST_MIN_NS || (regs && is_newborn(regs)))
 		return;
 	p = &a->past[a->nr_past++ % PT_PASTS];
 	p->since = t->off_since;
@@ -330,5 +344,3 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	if (by && by != tid)
 		did_fill(r, by, since, until);
 }
-
-#endif

@@ -56,7 +56,7 @@ NOINLINE int request_follow(struct pt_control *c, struct request *rq, u32 event)
 		fresh.start = current->start_boottime;
 		fresh.tid = current->pid;
 		if (follow_is_open(c, f, current) && !(f->flags & IS_KERNEL))
-			fresh.object = object_number(c, current, now);
+			fresh.object = object_number(c, current, true, now);
 		bpf_map_update_elem(&waits_requests, &key, &fresh, BPF_ANY);
 		request_send(c, rq, &fresh, REQUEST_SUBMITTED, now);
 		q = &fresh;
@@ -125,37 +125,32 @@ INLINE void request_seen(struct request *rq)
 	bpf_map_update_elem(&requests, &key, &q, BPF_ANY);
 }
 
-SEC("tp_btf/block_io_start")
-int BPF_PROG(on_block_start, struct request *rq)
+INLINE int request_step(struct request *rq, u32 event)
 {
 	struct pt_control *c = the_control();
 
 	if (waits_on(c))
-		request_follow(c, rq, REQUEST_SUBMITTED);
+		request_follow(c, rq, event);
 	request_seen(rq);
 	return 0;
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_block_start, struct request *rq)
+{
+	return request_step(rq, REQUEST_SUBMITTED);
 }
 
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_block_insert, struct request *rq)
 {
-	struct pt_control *c = the_control();
-
-	if (waits_on(c))
-		request_follow(c, rq, REQUEST_SUBMITTED);
-	request_seen(rq);
-	return 0;
+	return request_step(rq, REQUEST_SUBMITTED);
 }
 
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_block_issue, struct request *rq)
 {
-	struct pt_control *c = the_control();
-
-	if (waits_on(c))
-		request_follow(c, rq, REQUEST_ISSUED);
-	request_seen(rq);
-	return 0;
+	return request_step(rq, REQUEST_ISSUED);
 }
 
 SEC("tp_btf/block_rq_complete")

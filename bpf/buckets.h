@@ -9,8 +9,7 @@
  * 8; a coarser bucket is exactly the union of 8/r finer ones. Latencies of
  * 2^PT_DOUBLINGS ns (4.9 hours) and more go to the last bucket.
  */
-#ifndef PEAKTOP_BUCKETS_H
-#define PEAKTOP_BUCKETS_H
+#pragma once
 
 #define PT_RESOLUTION 8 /* buckets per doubling as collected */
 #define PT_DOUBLINGS 44
@@ -68,5 +67,3 @@ static inline __attribute__((always_inline)) unsigned int pt_bucket(unsigned lon
 	i = msb * PT_RESOLUTION + sub;
 	return i < PT_BUCKETS ? i : PT_BUCKETS - 1;
 }
-
-#endif

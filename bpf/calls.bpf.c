@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Measures the latencies of user functions and of kernel functions. */
 #define PT_DEFINE_MAPS
+#include "bpf/activations.h"
 #include "bpf/descend.h"
 #include "bpf/measure.h"
 #include "bpf/pace.h"
@@ -14,15 +15,20 @@ const volatile unsigned int waits_built = 1;
  * call is open, but a frame keeps its distance from the stack's top. r14 points to the
  * goroutine, which holds the top of its stack.
  */
-INLINE u64 frame_of(struct pt_site *s, struct pt_regs *regs, s64 cfa)
+INLINE u64 frame_of(u64 cfa, u64 goroutine, u64 top)
 {
-	u64 frame = regs->sp + cfa, top = 0;
+	return top ? (goroutine << 20) ^ (top - cfa) : cfa;
+}
 
-	if (!(s->flags & PT_SITE_GO))
-		return frame;
-	if (bpf_probe_read_user(&top, sizeof(top), (void *)(regs->r14 + 8)))
-		return frame;
-	return (regs->r14 << 20) ^ (top - frame);
+/* The top of the goroutine's stack; 0: the site is not Go. */
+INLINE u64 stack_top(struct pt_site *s, struct pt_regs *regs)
+{
+	u64 top = 0;
+
+	if (s->flags & PT_SITE_GO &&
+	    bpf_probe_read_user(&top, sizeof(top), (void *)(regs->r14 + GO_STACK_TOP)))
+		return 0;
+	return top;
 }
 
 /* A call's latency without the time of other functions' probes inside it. */
@@ -50,66 +56,9 @@ INLINE void charge_hit(struct pt_control *c, struct pt_site *s, u32 tid)
 		t->probe_ns += c->hit_ns[s->class ? 1 : 0];
 }
 
-INLINE u32 act_hash(struct pt_act_key *key)
-{
-	u64 h = (key->cfa ^ (u64)key->tgid << 40 ^ (u64)key->slot << 32) * 0x9e3779b97f4a7c15ull;
-
-	return h >> 40;
-}
-
-INLINE struct pt_act *act_at(u32 hash, u32 i)
-{
-	u32 index = (hash + i) & (PT_ACTIVATIONS - 1);
-
-	return bpf_map_lookup_elem(&activations, &index);
-}
-
-/* The open activation with this key; NULL: none. No two CPUs search the same key at once,
- * because one frame is entered and left by one thread at a time. */
-INLINE struct pt_act *act_find(struct pt_act_key *key, u32 hash)
-{
-	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
-		struct pt_act *a = act_at(hash, i);
-
-		if (a && (a->state & PT_ACT_STATE) == PT_ACT_OPEN && a->key.cfa == key->cfa &&
-		    a->key.tgid == key->tgid && a->key.slot == key->slot)
-			return a;
-	}
-	return 0;
-}
-
-INLINE struct pt_act *act_take(struct pt_act_key *key, u32 hash)
-{
-	for (u32 i = 0; i < PT_ACT_PROBES; i++) {
-		struct pt_act *a = act_at(hash, i);
-
-		if (a && !a->state && !__sync_val_compare_and_swap(&a->state, 0, PT_ACT_TAKEN)) {
-			a->key = *key;
-			a->exit = 0;
-			return a;
-		}
-	}
-	return 0;
-}
-
-INLINE void act_args(struct pt_act *a, struct pt_regs *ctx)
-{
-	a->args[0] = ctx->di;
-	a->args[1] = ctx->si;
-	a->args[2] = ctx->dx;
-	a->args[3] = ctx->cx;
-	a->args[4] = ctx->r8;
-	a->args[5] = ctx->r9;
-}
-
-INLINE void act_state(struct pt_act *a, u64 state)
-{
-	*(volatile u64 *)&a->state = state;
-}
-
-/* Count a call that has returned, and sample it. */
+/* Count a call that has returned, and sample it. `ret`: its return value; NULL: not known. */
 INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struct pt_act *a,
-			     u64 ret, bool ret_valid, u64 now, u32 tid)
+			     const u64 *ret, u64 now, u32 tid)
 {
 	struct pt_record_sample *r;
 	u64 ns = now - a->start;
@@ -127,9 +76,9 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 		if (a->tid == tid)
 			sample_deltas(r, c, &a->snap, bpf_get_current_task_btf(),
 				      bpf_map_lookup_elem(&threads, &tid));
-		if (ret_valid) {
+		if (ret) {
 			r->known |= KNOWN_RET;
-			r->ret = ret;
+			r->ret = *ret;
 		}
 		r->known |= KNOWN_ARG0 * (a->arg_mask & 0x3f);
 		for (int i = 0; i < PT_ARGS; i++)
@@ -147,7 +96,7 @@ INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret
 	if (!a)
 		return false;
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
-		activation_count(c, key, a, ret, ret_valid, now, tid);
+		activation_count(c, key, a, ret_valid ? &ret : NULL, now, tid);
 	act_state(a, 0);
 	if (c->phase_end_slot && c->phase_end_slot == key->slot)
 		phase_end(c, key->tgid);
@@ -158,7 +107,7 @@ INLINE void site_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ct
 {
 	struct pt_act_key key = {};
 
-	key.cfa = frame_of(s, ctx, s->end_cfa);
+	key.cfa = frame_of(ctx->sp + (s64)s->end_cfa, ctx->r14, stack_top(s, ctx));
 	key.tgid = id >> 32;
 	key.slot = s->end_slot;
 	if (s->flags & PT_SITE_YIELDS) {
@@ -176,7 +125,7 @@ INLINE void site_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ct
 
 /*
  * True if an armed site stands at the return address. An unknown return address is reported to
- * the collector once.
+ * the collector once. If that record is lost, the next call reports it again.
  */
 INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, u32 tid)
 {
@@ -185,8 +134,9 @@ INLINE bool return_known(struct pt_control *c, u64 address, u32 tgid, u32 slot, 
 
 	if (state)
 		return *state == PT_RET_ENDED;
-	if (!bpf_map_update_elem(&returns, &key, &reported, BPF_NOEXIST))
-		record_send(c, PT_RECORD_NEW_RETURN, slot, tgid, tid, address);
+	if (!bpf_map_update_elem(&returns, &key, &reported, BPF_NOEXIST) &&
+	    !record_send(c, PT_RECORD_NEW_RETURN, slot, tgid, tid, address))
+		bpf_map_delete_elem(&returns, &key);
 	return false;
 }
 
@@ -248,6 +198,31 @@ INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
 		phase_begin(c, tgid);
 }
 
+/* The return address of a call that begins; 0: not known. */
+INLINE u64 return_address(struct pt_site *s, struct pt_regs *ctx, u64 cfa)
+{
+	u64 ret = 0;
+
+	if (s->call_bytes)
+		return ctx->ip + s->call_bytes;
+	if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
+		return 0;
+	return ret;
+}
+
+/* True if a site at the return address ends this call. */
+INLINE bool returns_to_site(struct pt_control *c, struct pt_site *s, u64 ret,
+			    const struct pt_act_key *key, u32 tid)
+{
+	/* most calls have the same caller as the last call */
+	if (ret && ret == s->last_ret && c->nr_targets == 1)
+		return true;
+	if (!return_known(c, ret, key->tgid, key->slot, tid))
+		return false;
+	s->last_ret = ret;
+	return true;
+}
+
 /* `now`: when this program, or its part for starts, began. */
 INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now,
 		       u64 id)
@@ -257,9 +232,12 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	struct pt_thread *t;
 	struct pt_hist *h;
 	struct pt_act *a;
-	u64 ret = 0;
+	u64 ret = 0, top = stack_top(s, ctx), cfa = ctx->sp + (s64)s->start_cfa, g = ctx->r14;
 
-	key.cfa = frame_of(s, ctx, s->start_cfa);
+	/* keep the values: the verifier refuses a pointer into the context */
+	HIDE(cfa);
+	HIDE(g);
+	key.cfa = frame_of(cfa, g, top);
 	key.tgid = id >> 32;
 	key.slot = s->start_slot;
 	h = hist_of(c, key.slot);
@@ -267,17 +245,9 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 		return;
 	outside = phase_of_start(c, key.slot, key.tgid, tid);
 	if (s->flags & PT_SITE_READ_RET) {
-		if (s->call_bytes)
-			ret = ctx->ip + s->call_bytes;
-		else if (bpf_probe_read_user(&ret, sizeof(ret),
-					     (void *)(ctx->sp + (s64)s->start_cfa - 8)))
-			ret = 0;
-		/* most calls have the same caller as the last call */
-		if (ret && ret == s->last_ret && c->nr_targets == 1) {
+		ret = return_address(s, ctx, cfa);
+		if (returns_to_site(c, s, ret, &key, tid)) {
 			mask = PT_ACT_RETURNS;
-		} else if (return_known(c, ret, key.tgid, key.slot, tid)) {
-			mask = PT_ACT_RETURNS;
-			s->last_ret = ret;
 		} else if (s->flags & PT_SITE_NEED_RET) {
 			if (!outside)
 				__sync_fetch_and_add(&h->unseen, 1);
@@ -301,9 +271,10 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	t = thread_now(c, key.tgid, tid);
 	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), t);
 	if (c->descend_slot == key.slot && !outside)
-		descent_start(c, key.cfa, tid, &a->snap);
-	if (c->descend_slot == key.slot && s->flags & PT_SITE_GO)
-		descent_goroutine(c, ctx->r14);
+		descent_start(c,
+			      &(struct descent_call){
+				  .key = key.cfa, .goroutine = top ? g : 0, .cfa = cfa - top},
+			      tid, &a->snap);
 	if (!outside)
 		__sync_fetch_and_add(&h->entries, 1);
 	if (t)
@@ -338,13 +309,20 @@ INLINE bool fuse_blows(struct pt_site *s)
 	return !__sync_fetch_and_add(&s->blown, 1);
 }
 
+/* Have the collector detach a site whose fuse has blown. If the record is lost, the next hit
+ * reports it again. */
+INLINE void report_blown(struct pt_control *c, struct pt_site *s, u32 index, u64 id, u64 ip)
+{
+	if (!record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ip))
+		s->blown = 0;
+}
+
 enum { COLD_NS = 50000 }; /* after so long without a hit, assume cold caches */
 
 /* Count hits with cold caches: they cost several times as much. */
 INLINE void count_cold(u64 now)
 {
-	u32 key = PT_LAST_HIT;
-	u64 *last = bpf_map_lookup_elem(&counters, &key);
+	u64 *last = counter_here(PT_LAST_HIT);
 
 	if (!last)
 		return;
@@ -358,9 +336,8 @@ INLINE int site_hit(struct pt_regs *ctx)
 	u64 now, id = bpf_get_current_pid_tgid();
 	u32 index = (u32)bpf_get_attach_cookie(ctx);
 	struct pt_control *c = the_control();
-	struct pt_site *s;
+	struct pt_site *s = bpf_map_lookup_elem(&sites, &index);
 
-	s = bpf_map_lookup_elem(&sites, &index);
 	if (!c || !s || !is_target(c, id >> 32))
 		return 0;
 	/* an end uses the time before its own work; a start reads the clock again after its
@@ -370,7 +347,7 @@ INLINE int site_hit(struct pt_regs *ctx)
 	count_cold(now);
 	/* after a blown fuse no fnode begins here; for other sites the governor decides */
 	if (fuse_blows(s)) {
-		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
+		report_blown(c, s, index, id, ctx->ip);
 		if (s->start_slot &&
 		    (s->start_slot == c->phase_begin_slot || s->start_slot == c->phase_end_slot))
 			c->phase_blind = 1;
@@ -388,7 +365,7 @@ INLINE int site_hit(struct pt_regs *ctx)
 		site_start(c, s, ctx, now, id);
 	if (s->flags & PT_SITE_FNODE_START && !s->blown &&
 	    !descent_fnode_start(c, s, index, ctx, (u32)id) && !__sync_fetch_and_add(&s->blown, 1))
-		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ctx->ip);
+		report_blown(c, s, index, id, ctx->ip);
 	if (s->flags & PT_SITE_LEARN && !s->blown)
 		descent_learn(c, s, ctx);
 	return 0;
@@ -454,7 +431,7 @@ INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64
 		return 0;
 	hits = __sync_fetch_and_add(&s->hits, 1);
 	if (hits >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1))
-		record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, 0);
+		report_blown(c, s, index, id, 0);
 	if (!is_target(c, id >> 32)) {
 		count_hit(PT_HIT_KERNEL_OTHER);
 		return 0;

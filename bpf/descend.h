@@ -3,8 +3,7 @@
  * Descents (DARC, SIGMETRICS 2008, section 3): time the armed call sites inside calls of f0,
  * each in the context of its call path, and send their sums. User space votes.
  */
-#ifndef PEAKTOP_BPF_DESCEND_H
-#define PEAKTOP_BPF_DESCEND_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -12,11 +11,12 @@
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
 
 /*
- * A site may be in a loop too hot to be timed if one call of f0 hits it DESCEND_HOT_COUNT times
- * and the probes take more than 1/DESCEND_HOT_PART of the call by their nominal cost. The limit
- * is low because probes cost twice their nominal cost on a busy host, which is not corrected.
+ * A site may be in a loop too hot to be timed if one call of f0 hits it at least DESCEND_HOT_LEAST
+ * times in one frame and the probes take too much of the call by their nominal cost: half of it
+ * after 16 hits, a quarter after 32; after DESCEND_HOT_COUNT hits in whatever frame an eighth. The
+ * limit is low because probes cost twice their nominal cost on a busy host, which is not corrected.
  */
-enum { DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
+enum { DESCEND_HOT_LEAST = 16, DESCEND_HOT_COUNT = 64, DESCEND_HOT_PART = 8 };
 
 /* If probes and samples took less than 1/PROBED_PART of a call, the call may be judged by its
  * latency with or without them. */
@@ -39,6 +39,21 @@ INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *t
 	struct pt_descent *d = c->descend_slot ? bpf_task_storage_get(&descents, task, 0, 0) : 0;
 
 	return d && d->active && d->burst == c->descend_burst ? d : 0;
+}
+
+enum { GO_STACK_TOP = 8 }; /* in the struct g of a goroutine */
+
+/*
+ * Set d->top for an event inside f0. In Go a stack may move while a call is open: CFAs are kept
+ * less the top of the stack. Returns false if the event belongs to another goroutine than the one
+ * that called f0: that one is parked, and its thread runs others or the scheduler.
+ */
+INLINE bool is_inside(struct pt_descent *d, struct pt_regs *ctx)
+{
+	d->top = 0;
+	return !d->goroutine || (ctx->r14 == d->goroutine &&
+				 !bpf_probe_read_user(&d->top, sizeof(d->top),
+						      (void *)(d->goroutine + GO_STACK_TOP)));
 }
 
 /* Time that probes and samples took from the call so far. */
@@ -189,7 +204,7 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
 	u64 ret = 0;
 
 	look_above(d, cfa, false);
-	if (entry && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
+	if (entry && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa + d->top - 8)))
 		return 0;
 	*index = fnode_choose(d, site, ret);
 	f = fnode_at(*index);
@@ -201,15 +216,25 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
  * such a loop would shift the peak that is being analysed. Hits on any path count, because a
  * probe costs the same where no fnode begins.
  */
-INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 now)
+INLINE bool site_too_hot(struct pt_site *s, struct pt_descent *d, u64 sp, u64 now)
 {
+	u64 passes;
+
 	/* threads share the counter without a lock: an error of a few hits does not matter */
 	if (s->of_call != d->start) {
 		s->of_call = d->start;
-		s->passes = 0;
+		s->passes = s->loops = 0;
 	}
-	return ++s->passes >= DESCEND_HOT_COUNT && d->cost > (now - d->start) / DESCEND_HOT_PART &&
-	       !(s->flags & PT_SITE_START);
+	/* a recursion has few hits at each depth, and all of them are wanted */
+	if (s->of_frame != sp) {
+		s->of_frame = sp;
+		s->loops = 0;
+	}
+	s->loops++;
+	passes = ++s->passes < DESCEND_HOT_COUNT ? s->loops : DESCEND_HOT_COUNT;
+	if (passes < DESCEND_HOT_LEAST || s->flags & PT_SITE_START)
+		return false;
+	return d->cost * passes > (now - d->start) * (DESCEND_HOT_COUNT / DESCEND_HOT_PART);
 }
 
 /* Open the fnode that begins at this site with this frame, if the call is on its path. Returns
@@ -267,15 +292,15 @@ INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 sit
 		return true;
 	descent_charge(c, d, s);
 	/* in a call that began before this set was armed, only check for hot loops */
-	if (d->record.epoch != c->descend_epoch)
-		return !site_too_hot(s, d, bpf_ktime_get_ns());
+	if (d->record.epoch != c->descend_epoch || !is_inside(d, ctx))
+		return !site_too_hot(s, d, ctx->sp, bpf_ktime_get_ns());
 	/* a function may begin with a call: open its own fnode first, then the call's as its
 	 * child */
 	if (s->flags & PT_SITE_FNODE_ENTRY)
-		s->opened += fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa, tid);
+		s->opened += fnode_open(d, true, site, ctx->sp + (s64)s->entry_cfa - d->top, tid);
 	if (s->flags & PT_SITE_FNODE_CALL)
-		s->opened += fnode_open(d, false, site, ctx->sp + (s64)s->call_cfa, tid);
-	return !site_too_hot(s, d, bpf_ktime_get_ns());
+		s->opened += fnode_open(d, false, site, ctx->sp + (s64)s->call_cfa - d->top, tid);
+	return !site_too_hot(s, d, ctx->sp, bpf_ktime_get_ns());
 }
 
 INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now,
@@ -285,9 +310,9 @@ INLINE void descent_fnode_end(struct pt_control *c, struct pt_site *s, struct pt
 
 	if (!d)
 		return;
-	if (d->record.epoch == c->descend_epoch) {
+	if (d->record.epoch == c->descend_epoch && is_inside(d, ctx)) {
 		d->look = d->depth;
-		look_above(d, ctx->sp + (s64)s->end_cfa, false);
+		look_above(d, ctx->sp + (s64)s->end_cfa - d->top, false);
 		fnodes_close(d, d->look, now, tid);
 	}
 	/* if an fnode begins here, it charges the hit */
@@ -376,7 +401,7 @@ INLINE void descent_learn(struct pt_control *c, struct pt_site *s, struct pt_reg
 	if (!d || !l || d->record.epoch != c->descend_epoch)
 		return;
 	d->cost += l->cost;
-	if (!learn_context(d, l, ctx->sp + (s64)s->start_cfa))
+	if (!is_inside(d, ctx) || !learn_context(d, l, ctx->sp + (s64)s->start_cfa - d->top))
 		return;
 	target = learn_target(l, ctx);
 	if (target)
@@ -402,8 +427,14 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* A call of f0 that begins: which activation, the goroutine and the CFA as in struct pt_descent. */
+struct descent_call {
+	u64 key, goroutine, cfa;
+};
+
 /* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
-INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snapshot *snap)
+INLINE void descent_start(struct pt_control *c, const struct descent_call *call, u32 tid,
+			  struct pt_snapshot *snap)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_descent *d =
@@ -413,13 +444,15 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	if (!d)
 		return;
 	/* a call further down the stack is a recursion; else an exception left the open call */
-	if (descent_of(c, task) && cfa < d->cfa && d->record.epoch == c->descend_epoch &&
-	    !c->descend_call)
+	if (descent_of(c, task) && call->goroutine == d->goroutine && call->cfa < d->cfa &&
+	    d->record.epoch == c->descend_epoch && !c->descend_call)
 		return;
 	d->active = 0;
-	d->cfa = cfa;
+	d->key = call->key;
+	d->goroutine = call->goroutine;
+	d->cfa = call->cfa;
 	d->depth = 0;
-	d->cost = d->sampled = d->goroutine = 0;
+	d->cost = d->sampled = 0;
 	d->start = bpf_ktime_get_ns();
 	d->nr_callees = 0;
 	d->snap = *snap;
@@ -441,28 +474,16 @@ INLINE void descent_start(struct pt_control *c, u64 cfa, u32 tid, struct pt_snap
 	d->active = 1;
 }
 
-/* Record which goroutine has called f0. */
-INLINE void descent_goroutine(struct pt_control *c, u64 goroutine)
-{
-	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
-
-	if (d)
-		d->goroutine = goroutine;
-}
-
-INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u32 slot, u64 id, u64 start,
-			   struct task_struct *task, struct pt_thread *t, u64 raw, u64 latency)
+/* Send the call; slot, begin and latencies are in the record. */
+INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u64 id,
+			   struct task_struct *task, struct pt_thread *t)
 {
 	struct pt_record_call *r = &d->record;
 	u64 nr = c->descend_fnodes;
 
 	r->head.kind = PT_RECORD_CALL;
-	r->head.slot = slot;
 	r->head.tgid = id >> 32;
 	r->head.tid = (u32)id;
-	r->head.at = start;
-	r->raw = raw;
-	r->latency = latency;
 	r->known = snapshot_delta(&r->delta, c, &d->snap, task, t);
 	r->preempt_ns = 0;
 	r->irq_ns = 0;
@@ -500,19 +521,6 @@ INLINE void work_end(struct pt_control *c, u32 doing)
 		d->work.doing &= ~doing;
 }
 
-/* The thread that holds a lock for writing, from the lock's owner word. The lower bits of the
- * word are flags; bit 0 says that readers hold the lock. */
-INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
-{
-	struct task_struct *owner = (struct task_struct *)(word & ~7ull);
-
-	out->pid = 0;
-	if (!owner || word & 1)
-		return;
-	out->pid = BPF_CORE_READ(owner, pid);
-	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
-}
-
 /* Subtract the cost of probes, at most three quarters as in hist_count(). */
 INLINE u64 less_probes(u64 raw, u64 cost)
 {
@@ -537,7 +545,7 @@ INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
 }
 
 /* A call of f0 has returned. Returns the part of its latency that probes and samples took. */
-SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64 now)
+SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 key, u64 start, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_descent *d = c ? descent_of(c, task) : 0;
@@ -545,7 +553,7 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64
 	u32 tid = (u32)id;
 	struct pt_thread *t;
 
-	if (!c || !d || d->cfa != cfa)
+	if (!c || !d || d->key != key)
 		return 0;
 	d->active = 0;
 	/* close fnodes that end with f0: tail calls, and a call that returns to the address at
@@ -560,9 +568,12 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 cfa, u64 start, u64
 	if (latency < c->descend_low && taken(d) < raw / PROBED_PART &&
 	    less_probes(raw, c->correction[index]) >= c->descend_low)
 		latency = c->descend_low;
-	if (in_peak(c, d, latency))
-		descent_record(c, d, slot, id, start, task, t, raw, latency);
+	if (in_peak(c, d, latency)) {
+		d->record.head.slot = slot;
+		d->record.head.at = start;
+		d->record.raw = raw;
+		d->record.latency = latency;
+		descent_record(c, d, id, task, t);
+	}
 	return raw - less_probes(raw, taken(d));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What the descriptors of a task refer to: files, sockets with their peers, and what an epoll
  * waits for. Read from the kernel's structures, so of any task.
  */
-#ifndef PEAKTOP_BPF_DESCRIPTORS_H
-#define PEAKTOP_BPF_DESCRIPTORS_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -163,54 +162,137 @@ INLINE struct file *epoll_ready(struct file *epoll)
 	return BPF_CORE_READ(item, ffd.file);
 }
 
-/* True if a socket is one of a pair of Unix sockets without names. A function of its own, so that
- * the verifier follows it once and not for each descriptor. */
-SEPARATE u32 is_of_pair(u64 address)
-{
-	struct sock *sk = sock_of((struct file *)address);
+/* What can end a wait for one file. The later ones tell more about the wait. */
+enum {
+	ENDED_BY_SELF,	 /* pipes, timers, signals and the like */
+	ENDED_BY_OTHERS, /* clients or a terminal */
+	ENDED_BY_PAIR,	 /* the other end of a pair of Unix sockets, perhaps the thread's own */
+	ENDED_BY_UNIX_SERVER, /* the server at the other end of a Unix socket */
+	ENDED_BY_PEER,	      /* the other end of a connection over a network */
+	ENDED_BY_ASKED	      /* the same, and the last data were sent to it: it is its turn */
+};
 
-	return BPF_CORE_READ(sk, __sk_common.skc_family) == AF_UNIX && unix_end(sk) == PT_END_PAIR;
+/*
+ * True if data were sent over this connection and nothing was received since. The times are ticks
+ * of the kernel's clock; if both are the same, the data sent count as the later ones.
+ */
+INLINE bool is_asked(struct sock *sk)
+{
+	struct tcp_sock *tcp = (struct tcp_sock *)sk;
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP || !BPF_CORE_READ(tcp, data_segs_out))
+		return false;
+	return !BPF_CORE_READ(tcp, data_segs_in) ||
+	       (s32)(BPF_CORE_READ(tcp, lsndtime) - BPF_CORE_READ(connection, icsk_ack.lrcvtime)) >=
+		   0;
+}
+
+/* True if the TCP socket of this file has ever received data. */
+INLINE bool has_received(struct file *file)
+{
+	struct tcp_sock *tcp = file ? (struct tcp_sock *)sock_of(file) : 0;
+
+	return tcp && BPF_CORE_READ(tcp, data_segs_in);
+}
+
+/*
+ * Who can end a wait for the file at this address. A function of its own, so that the verifier
+ * follows it once and not for each descriptor.
+ */
+SEPARATE u32 file_end(u64 address)
+{
+	struct file *file = (struct file *)address;
+	u32 mode = mode_of(file), family;
+	struct sock *sk;
+
+	if (mode != S_IFSOCK)
+		return mode == S_IFCHR ? ENDED_BY_OTHERS : ENDED_BY_SELF;
+	sk = sock_of(file);
+	family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (family == AF_UNIX)
+		switch (unix_end(sk)) {
+		case PT_END_CLIENT:
+			return ENDED_BY_UNIX_SERVER;
+		case PT_END_PAIR:
+			return ENDED_BY_PAIR;
+		default:
+			return ENDED_BY_OTHERS;
+		}
+	/* without a peer, anybody can send to it or connect */
+	if ((family != AF_INET && family != AF_INET6) || !BPF_CORE_READ(sk, __sk_common.skc_dport))
+		return ENDED_BY_OTHERS;
+	return is_asked(sk) ? ENDED_BY_ASKED : ENDED_BY_PEER;
+}
+
+/*
+ * The files of one wait: in the upper half how many (ENDS_BITS each) have which end, in the lower
+ * half the descriptor of the first one of those that tell most. Without a branch for each kind: the
+ * verifier follows every branch through all further files.
+ */
+enum { ENDS_BITS = 5 };
+
+INLINE u64 ends_add(u64 ends, u32 end, u32 fd)
+{
+	u64 counts = ends >> 32;
+	u32 shift = end % 8 * ENDS_BITS;
+
+	if (!(counts >> shift))
+		ends = fd;
+	return (counts + (1ull << shift)) << 32 | (u32)ends;
+}
+
+/* How many of the files have this end. */
+INLINE u32 ends_with(u64 ends, u32 end)
+{
+	return ends >> (32 + end * ENDS_BITS) & ((1 << ENDS_BITS) - 1);
 }
 
 enum { EPOLL_LOOKED = 7, EPOLL_INNER = 3 };
 
 /*
- * What an epoll waits for (PT_AWAITS_...), by the files at the top of its tree, three levels deep.
+ * What an epoll waits for (PT_AWAITS_..., in the upper half), by the files at the top of its tree,
+ * three levels deep, and the descriptor of its only connection (in the lower half; else PT_NO_FD).
  * The tree is read without its lock: another thread may change it meanwhile.
  */
-INLINE u32 epoll_awaits(struct file *epoll)
+INLINE u64 epoll_awaits(struct file *epoll)
 {
 	struct eventpoll *ep = epoll ? BPF_CORE_READ(epoll, private_data) : 0;
 	struct rb_node *node[2 * EPOLL_LOOKED + 1] = {};
+	const u64 unknown = (u64)PT_AWAITS_UNKNOWN << 32 | PT_NO_FD;
 	struct epitem *item;
-	bool whole = true, pairs = false;
-	struct file *file;
-	u32 mode;
+	bool whole = true;
+	u64 ends = 0;
+	u32 connections;
 
 	if (!ep || !bpf_core_type_exists(struct eventpoll) ||
 	    !bpf_core_field_exists(struct eventpoll, rbr) ||
 	    !bpf_core_field_exists(struct epitem, rbn))
-		return PT_AWAITS_UNKNOWN;
+		return unknown;
 	node[0] = BPF_CORE_READ(ep, rbr.rb_root.rb_node);
 	if (!node[0])
-		return PT_AWAITS_UNKNOWN;
+		return unknown;
 #pragma unroll
 	for (int i = 0; i < EPOLL_LOOKED; i++) {
 		if (!node[i])
 			continue;
 		item = (void *)node[i] - bpf_core_field_offset(struct epitem, rbn);
-		file = BPF_CORE_READ(item, ffd.file);
-		mode = mode_of(file);
-		if (mode == S_IFSOCK && is_of_pair((u64)file))
-			pairs = true;
-		else if (mode == S_IFSOCK || mode == S_IFCHR)
-			return PT_AWAITS_OTHERS;
+		ends = ends_add(ends, file_end((u64)BPF_CORE_READ(item, ffd.file)),
+				BPF_CORE_READ(item, ffd.fd));
 		node[2 * i + 1] = BPF_CORE_READ(node[i], rb_left);
 		node[2 * i + 2] = BPF_CORE_READ(node[i], rb_right);
 		if (i >= EPOLL_INNER && (node[2 * i + 1] || node[2 * i + 2]))
 			whole = false;
 	}
-	return !whole ? PT_AWAITS_UNKNOWN : pairs ? PT_AWAITS_PAIR : PT_AWAITS_OWN;
+	connections = ends_with(ends, ENDED_BY_UNIX_SERVER) + ends_with(ends, ENDED_BY_PEER) +
+		      ends_with(ends, ENDED_BY_ASKED);
+	if (ends_with(ends, ENDED_BY_OTHERS) || connections > 1 || (connections && !whole))
+		return (u64)PT_AWAITS_OTHERS << 32 | PT_NO_FD;
+	if (!whole)
+		return unknown;
+	if (connections)
+		return (u64)PT_AWAITS_UNKNOWN << 32 | (u32)ends;
+	return (ends_with(ends, ENDED_BY_PAIR) ? (u64)PT_AWAITS_PAIR << 32
+					       : (u64)PT_AWAITS_OWN << 32) |
+	       PT_NO_FD;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of a task's cgroups, and the limits that they have reached. */
-#ifndef PEAKTOP_BPF_GROUPS_H
-#define PEAKTOP_BPF_GROUPS_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -71,7 +70,7 @@ INLINE u64 quota_group(struct task_struct *task)
 
 /* Describe the cgroup whose quota is used up: the innermost one throttled on this CPU, else
  * the innermost one that has a quota. */
-SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
+SEPARATE int fill_quota(struct pt_quota *out, u64 address)
 {
 	struct task_group *group = (struct task_group *)address, *found = 0;
 	struct cfs_rq **queues, *queue;
@@ -95,27 +94,30 @@ SEPARATE int fill_quota(struct pt_host_waits *out, u64 address)
 	}
 	if (!found)
 		return 0;
-	fill_group(&out->quota_of, BPF_CORE_READ(found, css.cgroup));
-	out->quota_ns = BPF_CORE_READ(found, cfs_bandwidth.quota);
-	out->quota_period_ns = BPF_CORE_READ(found, cfs_bandwidth.period);
+	fill_group(&out->of, BPF_CORE_READ(found, css.cgroup));
+	out->ns = BPF_CORE_READ(found, cfs_bandwidth.quota);
+	out->period_ns = BPF_CORE_READ(found, cfs_bandwidth.period);
 	return 0;
 }
 
-/* Describe the innermost cgroup of the current task whose memory is at its limit. */
-SEPARATE int fill_memory_limit(struct pt_kernel_work *out)
+/* The address of the cgroup that the task's memory is charged to, as a number; 0: none. */
+INLINE u64 memory_group(struct task_struct *task)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct mem_cgroup *group;
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return 0;
+	return (u64)group_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+}
+
+/* Describe the innermost of this cgroup and those above it whose memory is at its limit. */
+SEPARATE int fill_memory_limit(struct pt_kernel_work *out, u64 address)
+{
+	struct mem_cgroup *group = (struct mem_cgroup *)address;
 	u64 usage, limit, high;
 
-	if (!out || !task)
+	if (!out)
 		return 0;
 	out->limit = 0;
 	out->group.part[0][0] = 0;
-	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
-		return 0;
-	group = (struct mem_cgroup *)group_state(
-	    task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 #pragma nounroll
 	for (int i = 0; i < GROUP_DEPTH && group; i++) {
 		usage = BPF_CORE_READ(group, memory.usage.counter);
@@ -132,5 +134,3 @@ SEPARATE int fill_memory_limit(struct pt_kernel_work *out)
 	}
 	return 0;
 }
-
-#endif

@@ -87,7 +87,7 @@ int BPF_PROG(on_group_reclaim_begin)
 	struct pt_descent *d = work_begin(PT_DOING_GROUP_RECLAIM);
 
 	if (d)
-		fill_memory_limit(&d->work);
+		fill_memory_limit(&d->work, memory_group(bpf_get_current_task_btf()));
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why a thread inside a call of f0 is not running although it could: another task has its CPU,
  * its CPU quota is used up, or it was stopped. */
-#ifndef PEAKTOP_BPF_HOST_WAITS_H
-#define PEAKTOP_BPF_HOST_WAITS_H
+#pragma once
 
 #include "bpf/descend.h"
 #include "bpf/groups.h"
@@ -280,5 +279,3 @@ INLINE void fill_stop(struct pt_descent *d, struct task_struct *task, u32 wait)
 			__builtin_memcpy(waits->stopper, s->comm, PT_COMM);
 	}
 }
-
-#endif

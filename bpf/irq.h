@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Times the interrupts that interrupt a target's thread inside a call of f0, and notes for the
  * tracing of waits what runs on top of a task. */
-#ifndef PEAKTOP_BPF_IRQ_H
-#define PEAKTOP_BPF_IRQ_H
+#pragma once
 
 #include "bpf/waits.h"
 
@@ -140,5 +139,3 @@ INLINE void irq_leave(u32 bracket)
 	t->irq_ns += ns;
 	irq_vote(t, irq->number, ns);
 }
-
-#endif

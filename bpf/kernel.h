@@ -3,8 +3,7 @@
  * Minimal hand-written definitions of the kernel types that the BPF programs read. CO-RE
  * relocates the field offsets at load time, so only names and types matter.
  */
-#ifndef PEAKTOP_KERNEL_H
-#define PEAKTOP_KERNEL_H
+#pragma once
 
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -81,6 +80,7 @@ struct upid {
 	int nr;
 };
 struct pid {
+	unsigned int level; /* 0: not in a namespace */
 	struct upid numbers[1];
 };
 struct sock {
@@ -88,8 +88,15 @@ struct sock {
 	u16 sk_protocol;
 	struct pid *sk_peer_pid;
 };
+struct inet_connection_sock {
+	struct {
+		u32 lrcvtime;
+	} icsk_ack;
+};
 struct tcp_sock {
 	u32 total_retrans;
+	u32 lsndtime;
+	u32 data_segs_in, data_segs_out;
 };
 struct unix_address {
 	int len;
@@ -129,6 +136,7 @@ struct list_head {
 };
 struct epoll_filefd {
 	struct file *file;
+	int fd;
 };
 struct rb_node {
 	struct rb_node *rb_right, *rb_left;
@@ -231,6 +239,11 @@ struct bdi_writeback {
 struct thread_info {
 	u32 cpu;
 };
+/* What the threads of a process share; its sums are those of ended threads. */
+struct signal_struct {
+	unsigned long min_flt, maj_flt;
+	unsigned long long sum_sched_runtime;
+};
 struct task_struct {
 	struct thread_info thread_info; /* has `cpu` since 5.16 */
 	unsigned int cpu;		/* until then */
@@ -250,11 +263,13 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	pid_t pid;
 	pid_t tgid;
+	struct pid *thread_pid;
 	unsigned int __state;
 	int prio;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
-	u64 start_boottime;
+	u64 start_time, start_boottime;
+	struct signal_struct *signal;
 	struct {
 		u64 sum_exec_runtime, prev_sum_exec_runtime;
 		u64 nr_migrations;
@@ -304,5 +319,3 @@ struct work_struct {
 };
 
 #pragma clang attribute pop
-
-#endif

@@ -43,7 +43,8 @@ NOINLINE int waits_forked(struct pt_control *c, struct task_struct *parent,
 	now = bpf_ktime_get_ns();
 	follow_show(c, f, parent, now);
 	thread = parent->tgid == child->tgid;
-	if (f->flags & IS_TARGET || follow_spreads(c, f))
+	if (f->flags & IS_TARGET || follow_spreads(c, f) ||
+	    (f->is_parent && f->hops < c->waits.hops))
 		g = follow_begin(c, child, thread ? f->hops : f->hops + 1,
 				 f->until == NEVER ? NEVER : now + EXPIRES_NS);
 	about.child_start = child->start_boottime;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The BPF maps. calls.bpf.c defines them; the other objects declare them extern and are linked
  * with it. */
-#ifndef PEAKTOP_MAPS_H
-#define PEAKTOP_MAPS_H
+#pragma once
 
 #include "bpf/kernel.h"
 #include "bpf/records.h"
@@ -13,6 +12,25 @@
 #else
 #define PT_MAP extern
 #endif
+
+/* A map of a kind (BPF_MAP_TYPE_...), with at most `entries` entries. */
+#define MAP(kind, name_, key_, value_, entries)                                                    \
+	PT_MAP struct {                                                                            \
+		__uint(type, BPF_MAP_TYPE_##kind);                                                 \
+		__uint(max_entries, entries);                                                      \
+		__type(key, key_);                                                                 \
+		__type(value, value_);                                                             \
+	} name_ SEC(".maps")
+
+/* An array that the collector maps into its memory. */
+#define SHARED_ARRAY(name_, value_, entries)                                                       \
+	PT_MAP struct {                                                                            \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(max_entries, entries);                                                      \
+		__type(key, u32);                                                                  \
+		__type(value, value_);                                                             \
+	} name_ SEC(".maps")
 
 /* The outermost interrupt that a CPU is handling. An interrupt never spans a context switch. */
 struct irq_context {
@@ -41,131 +59,44 @@ struct waits_cpu {
 	u32 lost;
 };
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pt_control);
-} control SEC(".maps");
+SHARED_ARRAY(control, struct pt_control, 1);
 
-/* Index: slot * PT_MAX_SHARDS + shard. The collector lowers max_entries if fewer shards are
- * used. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_SLOTS *PT_MAX_SHARDS);
-	__type(key, u32);
-	__type(value, struct pt_hist);
-} hists SEC(".maps");
+/* Index: shard * PT_SLOTS + slot. The collector lowers max_entries if the host has fewer CPUs than
+ * shards. */
+SHARED_ARRAY(hists, struct pt_hist, PT_SLOTS *PT_MAX_SHARDS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_SLOTS *PT_TOKENS);
-	__type(key, u32);
-	__type(value, u64);
-} tokens SEC(".maps");
+SHARED_ARRAY(tokens, u64, PT_SLOTS *PT_TOKENS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_SITES);
-	__type(key, u32);
-	__type(value, struct pt_site);
-} sites SEC(".maps");
+SHARED_ARRAY(sites, struct pt_site, PT_SITES);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_ACTIVATIONS);
-	__type(key, u32);
-	__type(value, struct pt_act);
-} activations SEC(".maps");
+SHARED_ARRAY(activations, struct pt_act, PT_ACTIVATIONS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_SITES);
-	__type(key, struct pt_ret_key);
-	__type(value, u32);
-} returns SEC(".maps");
+MAP(HASH, returns, struct pt_ret_key, u32, PT_SITES);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_THREADS);
-	__type(key, u32);
-	__type(value, struct pt_thread);
-} threads SEC(".maps");
+MAP(HASH, threads, u32, struct pt_thread, PT_THREADS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);
-	__type(value, struct pt_pace);
-} paces SEC(".maps");
+MAP(LRU_HASH, paces, u64, struct pt_pace, 8192);
 
 /* The initial value of a thread's record; never written. A copy on the BPF stack would take
  * most of its 512 bytes. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pt_thread);
-} fresh_thread SEC(".maps");
+MAP(ARRAY, fresh_thread, u32, struct pt_thread, 1);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_TARGETS);
-	__type(key, u32);
-	__type(value, u32);
-} targets SEC(".maps");
+MAP(HASH, targets, u32, u32, PT_TARGETS);
 
 /* The threads whose calls count, if pt_control.chosen is set. Key: thread or process id; value:
  * bits of enum pt_chosen. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_CHOSEN);
-	__type(key, u32);
-	__type(value, u32);
-} chosen SEC(".maps");
+MAP(HASH, chosen, u32, u32, PT_CHOSEN);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_TARGETS);
-	__type(key, u32);
-	__type(value, struct pt_phase);
-} phases SEC(".maps");
+MAP(HASH, phases, u32, struct pt_phase, PT_TARGETS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);
-	__type(value, struct pt_request);
-} requests SEC(".maps");
+MAP(LRU_HASH, requests, u64, struct pt_request, 8192);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_FNODES);
-	__type(key, u32);
-	__type(value, struct pt_fnode);
-} fnodes SEC(".maps");
+SHARED_ARRAY(fnodes, struct pt_fnode, PT_FNODES);
 
 /* Finds the fnode that begins at a site. The collector fills it for each armed set. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * PT_FNODES);
-	__type(key, struct pt_context);
-	__type(value, u32);
-} contexts SEC(".maps");
+MAP(HASH, contexts, struct pt_context, u32, 2 * PT_FNODES);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, PT_LEARNS);
-	__type(key, u32);
-	__type(value, struct pt_learn);
-} learns SEC(".maps");
+SHARED_ARRAY(learns, struct pt_learn, PT_LEARNS);
 
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -178,56 +109,23 @@ PT_MAP struct {
  * Buffers for building a record with a stack. Index 0 is used at context switches, index 1 by
  * samples, because a sample may interrupt a switch.
  */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, u32);
-	__type(value, struct pt_record_stack);
-} stacks SEC(".maps");
+MAP(PERCPU_ARRAY, stacks, u32, struct pt_record_stack, 2);
 
 /* Key: thread id. Filled only during a descent. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u32);
-	__type(value, struct pt_asleep);
-} asleep SEC(".maps");
+MAP(LRU_HASH, asleep, u32, struct pt_asleep, 4096);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct irq_context);
-} irqs SEC(".maps");
+MAP(PERCPU_ARRAY, irqs, u32, struct irq_context, 1);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PT_CPUS);
-	__type(key, u32);
-	__type(value, struct pt_cpu);
-} cpus SEC(".maps");
+MAP(ARRAY, cpus, u32, struct pt_cpu, PT_CPUS);
 
 /* Key: process id. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_TARGETS);
-	__type(key, u32);
-	__type(value, struct pt_stopper);
-} stoppers SEC(".maps");
+MAP(LRU_HASH, stoppers, u32, struct pt_stopper, PT_TARGETS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_DIRTIERS);
-	__type(key, u32);
-	__type(value, struct pt_dirtier);
-} dirtiers SEC(".maps");
+MAP(LRU_HASH, dirtiers, u32, struct pt_dirtier, PT_DIRTIERS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, PT_COUNTERS_ROOM);
-	__type(key, u32);
-	__type(value, u64);
-} counters SEC(".maps");
+/* Index: CPU * PT_COUNTERS_ROOM + counter. The collector sets max_entries. It reads the counters
+ * dozens of times a second, and needs a system call for each reading of a per-CPU map. */
+SHARED_ARRAY(counters, u64, PT_COUNTERS_ROOM);
 
 PT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -241,128 +139,47 @@ PT_MAP struct {
 	__uint(max_entries, PT_WAITS_RING_BYTES);
 } waits_ring SEC(".maps");
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct waits_cpu);
-} waits_cpus SEC(".maps");
+MAP(PERCPU_ARRAY, waits_cpus, u32, struct waits_cpu, 1);
 
 /* A set of thread ids, modulo its size. */
 struct follow_bits {
 	u64 word[PT_FOLLOW_BITS / 64];
 };
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct follow_bits);
-} follow_bits SEC(".maps");
+MAP(ARRAY, follow_bits, u32, struct follow_bits, 1);
 
 /*
  * Key: thread id. Not task storage: its memory is allocated at the first use, which is within the
  * scheduler, where an allocation that wakes kswapd can lock up the host.
  */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_FOLLOWED);
-	__type(key, u32);
-	__type(value, struct pt_follow);
-} followed SEC(".maps");
+MAP(HASH, followed, u32, struct pt_follow, PT_FOLLOWED);
 
 /* Tasks that are not followed and were named in this window. Key: start time; value: window. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, u64);
-	__type(value, u32);
-} strangers SEC(".maps");
+MAP(LRU_HASH, strangers, u64, u32, 4096);
 
 /* Processes that the invoking user may trace. Key: process id. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_TARGETS);
-	__type(key, u32);
-	__type(value, u32);
-} traceable SEC(".maps");
+MAP(LRU_HASH, traceable, u32, u32, PT_TARGETS);
 
 /* Stacks that were sent. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_TRACES);
-	__type(key, u32);
-	__type(value, u32);
-} traces SEC(".maps");
+MAP(LRU_HASH, traces, u32, u32, PT_TRACES);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_PLACES);
-	__type(key, u64);
-	__type(value, struct pt_place);
-} places SEC(".maps");
+MAP(LRU_HASH, places, u64, struct pt_place, PT_PLACES);
 
-/* Per-CPU room for the words of a stack, and for the place that is learnt from it. */
-struct place_room {
-	u64 word[PT_WAITS_WORDS];
-	struct pt_place place;
-};
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct place_room);
-} place_room SEC(".maps");
+/* Per-CPU room to learn a place. */
+MAP(PERCPU_ARRAY, place_room, u32, struct pt_place_room, 1);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pt_waits_stack);
-} waits_stack SEC(".maps");
+MAP(PERCPU_ARRAY, waits_stack, u32, struct pt_waits_stack, 1);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pt_waits_user_stack);
-} waits_user_stack SEC(".maps");
+MAP(PERCPU_ARRAY, waits_user_stack, u32, struct pt_waits_user_stack, 1);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct pt_waits_object);
-} waits_object SEC(".maps");
+MAP(PERCPU_ARRAY, waits_object, u32, struct pt_waits_object, 1);
 
 /* Numbers of functions, by address. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PT_HANDLERS);
-	__type(key, u64);
-	__type(value, u32);
-} handlers SEC(".maps");
+MAP(HASH, handlers, u64, u32, PT_HANDLERS);
 
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_WAITS_OBJECTS);
-	__type(key, struct pt_inode);
-	__type(value, u32);
-} waits_objects SEC(".maps");
+MAP(LRU_HASH, waits_objects, struct pt_inode, u32, PT_WAITS_OBJECTS);
 
 /* Key: address of the request. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_WAITS_REQUESTS);
-	__type(key, u64);
-	__type(value, struct pt_waits_request);
-} waits_requests SEC(".maps");
+MAP(LRU_HASH, waits_requests, u64, struct pt_waits_request, PT_WAITS_REQUESTS);
 
 /* Work items that followed tasks have queued. Key: address; value: window. */
-PT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PT_WAITS_WORKS);
-	__type(key, u64);
-	__type(value, u32);
-} waits_works SEC(".maps");
-
-#endif
+MAP(LRU_HASH, waits_works, u64, u32, PT_WAITS_WORKS);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Helpers of all BPF programs: recognise targets, count a latency, sample a call. */
-#ifndef PEAKTOP_MEASURE_H
-#define PEAKTOP_MEASURE_H
+#pragma once
 
 #include "bpf/kernel.h"
 #include "bpf/maps.h"
@@ -20,6 +19,15 @@
 /* For functions with loops: the verifier checks a separate function once instead of once per
  * calling state. It assumes that pointer arguments may be NULL. */
 #define SEPARATE __attribute__((noinline, weak))
+
+/* The word of kernel memory at this address; 0 if it cannot be read. */
+INLINE u64 kernel_word(u64 address)
+{
+	u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+	return word;
+}
 
 /* Copies of enum sample_known and enum layer of analysis/session/record.h; the collector
  * compares them at build time. */
@@ -74,9 +82,17 @@ INLINE bool counts_still(struct pt_control *c, u64 start)
 	return start >= *(volatile u64 *)&c->chosen_since;
 }
 
+/* A counter of this CPU. */
+INLINE u64 *counter_here(u32 counter)
+{
+	u32 index = bpf_get_smp_processor_id() * PT_COUNTERS_ROOM + counter;
+
+	return bpf_map_lookup_elem(&counters, &index);
+}
+
 INLINE void count_hit(u32 counter)
 {
-	u64 *n = bpf_map_lookup_elem(&counters, &counter);
+	u64 *n = counter_here(counter);
 
 	if (n)
 		__sync_fetch_and_add(n, 1);
@@ -249,7 +265,7 @@ INLINE void hist_max(u64 *max, u64 ns)
 
 INLINE struct pt_hist *hist_of(struct pt_control *c, u32 slot)
 {
-	u32 index = slot * PT_MAX_SHARDS + (bpf_get_smp_processor_id() & (PT_MAX_SHARDS - 1));
+	u32 index = (bpf_get_smp_processor_id() & c->hist_mask) * PT_SLOTS + slot;
 
 	return bpf_map_lookup_elem(&hists, &index);
 }
@@ -358,13 +374,14 @@ INLINE void sample_deltas(struct pt_record_sample *r, struct pt_control *c,
 	r->known |= snapshot_delta(&r->delta, c, from, task, t);
 }
 
-INLINE void record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 tid, u64 address)
+/* Returns false if the ring buffer is full: the record is lost. */
+INLINE bool record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 tid, u64 address)
 {
 	struct pt_record_address *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
 	if (!r) {
 		__sync_fetch_and_add(&c->lost_ring, 1);
-		return;
+		return false;
 	}
 	r->head.kind = kind;
 	r->head.slot = slot;
@@ -375,6 +392,18 @@ INLINE void record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 
 	/* wake the collector at once: a probe hit too often slows the target until it is
 	 * removed */
 	bpf_ringbuf_submit(r, kind == PT_RECORD_BLOWN ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return true;
 }
 
-#endif
+/* The thread that holds a lock for writing, from the lock's owner word. The lower bits of the
+ * word are flags; bit 0 says that readers hold the lock. */
+INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
+{
+	struct task_struct *owner = (struct task_struct *)(word & ~7ull);
+
+	out->pid = 0;
+	if (!owner || word & 1)
+		return;
+	out->pid = BPF_CORE_READ(owner, pid);
+	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
+}

@@ -4,8 +4,7 @@
  * call, in the same burst or over a gap without probes. analysis/latency/scale.h estimates from
  * it how the program would run without probes.
  */
-#ifndef PEAKTOP_PACE_H
-#define PEAKTOP_PACE_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -101,11 +100,10 @@ INLINE void pace_take(struct pt_site *s, struct pt_hist *h, u32 tid, u64 at)
 	struct pt_pace *p = bpf_map_lookup_elem(&paces, &key), fresh = {};
 
 	if (!p) {
-		bpf_map_update_elem(&paces, &key, &fresh, BPF_NOEXIST);
+		if (!bpf_map_update_elem(&paces, &key, &fresh, BPF_NOEXIST))
+			__sync_fetch_and_add(&h->callers, 1);
 		p = bpf_map_lookup_elem(&paces, &key);
 	}
 	if (p)
 		pace_count(h, p, bpf_get_current_task_btf(), at, s->burst);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * operation's call to the end of another's. Only calls that begin within a phase count, in all
  * threads.
  */
-#ifndef PEAKTOP_BPF_PHASES_H
-#define PEAKTOP_BPF_PHASES_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -71,5 +70,3 @@ INLINE void phase_end(struct pt_control *c, u32 tgid)
 	if (was == 1)
 		__sync_fetch_and_add(&c->phase_ns, bpf_ktime_get_ns() - p->since);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Both compilers lay the structs out in the same way. All times are nanoseconds of
  * CLOCK_MONOTONIC.
  */
-#ifndef PEAKTOP_RECORDS_H
-#define PEAKTOP_RECORDS_H
+#pragma once
 
 #ifndef __bpf__
 #include <stdint.h>
@@ -66,9 +65,9 @@ enum {
 /* One shard of the histogram of one operation. Counters only grow. */
 struct pt_hist {
 	pt_u64 calls;
-	pt_u64 sum;
 	pt_u64 min; /* 0: none yet; else minimum + 1 */
 	pt_u64 max;
+	pt_u64 sum; /* from here on sums, to the end */
 	pt_u64 abnormal;
 	pt_u64 unseen;
 	pt_u64 entries; /* activations begun */
@@ -84,6 +83,7 @@ struct pt_hist {
 	/* Gaps: from a thread's last call in a burst to its first call in a later burst. */
 	pt_u64 gaps, gap_cpu_ns;
 	pt_u64 gap_sleeper_cpu_ns, gap_sleeps; /* only if the thread slept in the earlier burst */
+	pt_u64 callers;			       /* threads that have called */
 	/* Within bursts: hits of the function's probes by site class, and the time in their
 	 * BPF programs. The kernel's way into the program and back is not included. */
 	pt_u64 pace_hits[PT_CLASSES], program_ns;
@@ -129,9 +129,10 @@ struct pt_site {
 	pt_u64 fuse_since, fuse_ns; /* if not 0, blow only if fuse_hits came within fuse_ns */
 	pt_u64 last;		    /* when the last activation began here */
 	pt_u64 of_call;		    /* start of the call of f0 in which `passes` is counted */
-	pt_u32 passes;
-	pt_s32 entry_cfa; /* like start_cfa, for FNODE_ENTRY */
-	pt_u32 fuse_hits; /* hits allowed within fuse_ns */
+	pt_u64 of_frame;	    /* stack pointer at the last hit */
+	pt_u32 passes, loops;	    /* hits in that call, and those in a row with that pointer */
+	pt_s32 entry_cfa;	    /* like start_cfa, for FNODE_ENTRY */
+	pt_u32 fuse_hits;	    /* hits allowed within fuse_ns */
 	pt_u32 blown;
 	pt_u32 op;	   /* the front's number; only the collector reads it */
 	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the
@@ -303,6 +304,11 @@ struct pt_group {
 	char part[PT_GROUP_LEVELS][PT_GROUP_NAME];
 };
 
+struct pt_quota { /* of a cgroup: so much CPU time in each period; 0: not known */
+	struct pt_group of;
+	pt_u64 ns, period_ns;
+};
+
 /* Why a thread that is runnable, or stopped, cannot run. */
 enum pt_wait {
 	PT_WAIT_WOKEN = 0, /* it was woken and waits for a CPU */
@@ -311,19 +317,17 @@ enum pt_wait {
 	PT_WAIT_STOPPED, /* stopped by a signal */
 	PT_WAIT_TRACED,	 /* stopped by a debugger */
 	PT_WAIT_FROZEN,	 /* stopped by the cgroup freezer */
-	PT_WAITS
+	PT_WAITS,
+	PT_RUNNER_KINDS = PT_WAIT_PREEMPTED + 1
 };
-enum { PT_RUNNER_KINDS = PT_WAIT_PREEMPTED + 1 };
 
 /* How long and why a thread could not run during one call of f0. */
 struct pt_host_waits {
 	pt_u64 ns[PT_WAITS];
 	struct pt_runners runners[PT_RUNNER_KINDS];
-	struct pt_group quota_of;
-	pt_u64 quota_ns, quota_period_ns; /* quota of `quota_of`; 0: not known */
-	struct pt_group frozen;		  /* the cgroup that was frozen */
-	pt_u32 stopper_pid;		  /* process that stopped or traces it; 0: not known */
-	pt_u32 stop_signal;
+	struct pt_quota quota;		 /* the one that was used up */
+	struct pt_group frozen;		 /* the cgroup that was frozen */
+	pt_u32 stopper_pid, stop_signal; /* process that stopped or traces it; 0: not known */
 	char stopper[PT_COMM];
 };
 
@@ -352,7 +356,7 @@ struct pt_lock_owner {
 	char comm[PT_COMM];
 };
 /* Locks for which a thread may spin in the kernel without passing a tracepoint. */
-enum { PT_OWNER_MEMORY = 0, PT_OWNER_FILE, PT_OWNERS };
+enum { PT_OWNER_MEMORY = 0, PT_OWNER_OBJECT, PT_OWNERS };
 
 /* A thread that waits for a CPU, and the tasks that have run there meanwhile. */
 struct pt_waiting {
@@ -461,7 +465,7 @@ struct pt_control {
 	pt_u32 slot_block, slot_lock, slot_runqueue;
 	pt_u32 nr_cpus;
 	pt_u32 sys_burst, sched_burst; /* number of the burst; state of older bursts is ignored */
-	pt_u32 spare;
+	pt_u32 hist_mask; /* number of the shards of a histogram, which is a power of two, less 1 */
 	pt_u32 descend_slot;  /* f0; 0: no descent */
 	pt_u32 descend_burst; /* burst of f0; calls of older bursts are ignored */
 	pt_u32 descend_epoch;
@@ -529,7 +533,7 @@ enum pt_counter {
 	PT_WAITS_NS,	    /* not a number of hits: time in the programs at PT_HIT_WAITS */
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
-	PT_COUNTERS_ROOM
+	PT_COUNTERS_ROOM = 16,	   /* of a CPU: whole cache lines */
 };
 
 /* Interrupt numbers above those of hardware lines. */
@@ -552,5 +556,3 @@ enum pt_target_state {
 };
 
 #include "bpf/ring.h"
-
-#endif

@@ -79,7 +79,9 @@ struct pt_descent {
 	pt_u32 depth;
 	pt_u32 burst; /* control.descend_burst at the start of the call */
 	pt_u32 spare;
-	pt_u64 cfa;	  /* CFA of the outermost call of f0 */
+	pt_u64 key;	  /* identifies the activation of the outermost call of f0 */
+	pt_u64 cfa;	  /* CFA of that call, in Go less the top of its stack */
+	pt_u64 top;	  /* top of the goroutine's stack at the event at hand; 0: not Go */
 	pt_u64 start;	  /* start of the call */
 	pt_u64 cost;	  /* time of the probes inside the call so far */
 	pt_u64 sampled;	  /* time of stack samples inside the call so far */
@@ -127,6 +129,7 @@ struct pt_record_sleep {
 
 /* Indices of registers in struct pt_regs. */
 enum {
+	PT_REG_BP = 4,
 	PT_REG_R10 = 7,
 	PT_REG_R9 = 8,
 	PT_REG_R8 = 9,
@@ -164,15 +167,17 @@ struct pt_record_thread_snapshot {
 			     interrupt */
 	pt_u32 bytes;
 	pt_u32 spare;
+	struct pt_kernel_work memory; /* as in struct pt_task_now */
 	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
 /* Who can end a wait of a thread for events. */
 enum {
 	PT_AWAITS_UNKNOWN = 0,
-	PT_AWAITS_OWN,	  /* pipes, timers, signals and the like: no socket, no terminal */
-	PT_AWAITS_OTHERS, /* a socket or a character device, too */
-	PT_AWAITS_PAIR,	  /* a Unix socket without names: not known which end sends requests */
+	PT_AWAITS_OWN,	    /* pipes, timers, signals and the like: no socket, no terminal */
+	PT_AWAITS_OTHERS,   /* a socket or a character device, too */
+	PT_AWAITS_PAIR,	    /* a Unix socket without names: not known which end sends requests */
+	PT_AWAITS_OWED = 7, /* a client that has, or perhaps has, sent a request is not answered */
 };
 
 /* A thread as the task iterator reports it. */
@@ -190,6 +195,13 @@ struct pt_task_now {
 	pt_u64 kernel[PT_SNAPSHOT_KERNEL];
 	char comm[PT_COMM];
 	struct pt_object object; /* of a Unix socket, or of what a poll() or select() waits for */
+	pt_u32 throttled, spare; /* runnable, but a CPU quota is used up: ... */
+	struct pt_quota quota;	 /* ... this one */
+	struct pt_kernel_work memory; /* the group and the limit of its memory; limit 0: none */
+	pt_u64 started_ns;	      /* on the monotonic clock */
+	pt_u64 faults;		      /* page faults so far */
+	/* of the first thread of a process: what threads of the process used that have ended */
+	pt_u64 ended_cpu_ns, ended_faults;
 };
 
 /* A process that has one end of the pipe control.pipe_inode open. */
@@ -200,11 +212,17 @@ struct pt_pipe_end {
 	char comm[PT_COMM];
 };
 
-/* The descriptors of a thread in poll() or select(), which the collector reads in its memory. */
-enum { PT_POLLED = 8 };
+/*
+ * The descriptors of a thread in poll() or select(), which the collector reads in its memory, or
+ * of an epoll: its first ones.
+ */
+enum { PT_POLLED = 24, PT_PORTS = 64 };
 struct pt_polled {
 	pt_u32 nr; /* 0: not known, or more than PT_POLLED */
 	pt_u32 fd[PT_POLLED];
+	pt_u32 asked; /* the last server seen that is asked; set by the iteration */
+	pt_u32 nr_ports;
+	pt_u32 port[PT_PORTS]; /* TCP ports that the process's network listens on */
 };
 
 struct pt_record_fork {

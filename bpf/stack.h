@@ -1,27 +1,77 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies the stack of a thread inside f0, as it falls asleep or when it is sampled. */
-#ifndef PEAKTOP_BPF_STACK_H
-#define PEAKTOP_BPF_STACK_H
+#pragma once
 
+#include "bpf/asleep.h"
 #include "bpf/descend.h"
 
-/* The owners of two locks for which threads often spin in the kernel: that of the address
- * space, and that of the file with descriptor `fd`. */
-INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task, u64 fd)
+/*
+ * The thread that owns the futex of a mutex with priority inheritance, from the futex's word; its
+ * name is not read. In a namespace the word holds a number of that namespace, which is of no use.
+ */
+INLINE void fill_futex_owner(struct pt_lock_owner *out, struct task_struct *task, u64 word_at)
 {
+	u32 word = 0;
+
+	if (BPF_CORE_READ(task, thread_pid, level) ||
+	    bpf_probe_read_user(&word, sizeof(word), (void *)word_at))
+		return;
+	out->pid = word & FUTEX_TID;
+	out->comm[0] = 0;
+}
+
+/* The owners of two locks for which threads often spin in the kernel: that of the address
+ * space, and that of the file or the futex that the system call names. */
+INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task)
+{
+	u64 object = r->regs[PT_REG_DI], operation = r->regs[PT_REG_SI] & FUTEX_OPERATION;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = 0, **at;
 
-	r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
+	r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
 	if (mm)
 		fill_owner(&r->owners[PT_OWNER_MEMORY], BPF_CORE_READ(mm, mmap_lock.owner.counter));
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+	if (r->syscall == CALL_FUTEX) {
+		if (operation == FUTEX_LOCK_PI_CALL || operation == FUTEX_LOCK_PI2_CALL)
+			fill_futex_owner(&r->owners[PT_OWNER_OBJECT], task, object);
+		return;
+	}
+	if (!table || object >= BPF_CORE_READ(table, max_fds))
 		return;
 	at = BPF_CORE_READ(table, fd);
-	if (!bpf_probe_read_kernel(&file, sizeof(file), at + fd) && file)
-		fill_owner(&r->owners[PT_OWNER_FILE],
+	if (!bpf_probe_read_kernel(&file, sizeof(file), at + object) && file)
+		fill_owner(&r->owners[PT_OWNER_OBJECT],
 			   BPF_CORE_READ(file, f_inode, i_rwsem.owner.counter));
+}
+
+/*
+ * If the goroutine that called f0 is parked, put the registers with which it goes on in the place
+ * of its thread's, which is on the stack of the scheduler.
+ */
+INLINE void parked_regs(struct pt_record_stack *r, u64 goroutine)
+{
+	struct {
+		u64 sp, pc, g, context, ret, lr, bp;
+	} sched;
+
+	if (!parked(goroutine) ||
+	    bpf_probe_read_user(&sched, sizeof(sched), (void *)(goroutine + GO_SCHED)))
+		return;
+	r->regs[PT_REG_SP] = sched.sp;
+	r->regs[PT_REG_IP] = sched.pc;
+	r->regs[PT_REG_BP] = sched.bp;
+}
+
+/* The address of f0's frame; in Go its stack may have moved since the call began. */
+INLINE u64 frame_of_f0(struct pt_descent *d)
+{
+	u64 top = 0;
+
+	if (d->goroutine &&
+	    bpf_probe_read_user(&top, sizeof(top), (void *)(d->goroutine + GO_STACK_TOP)))
+		return 0;
+	return d->cfa + top;
 }
 
 /*
@@ -47,22 +97,24 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
 	r->head.at = bpf_ktime_get_ns();
-	r->cfa = d->cfa;
+	r->cfa = frame_of_f0(d);
 	r->sleeps = sleeps;
 	r->fnode = innermost(d);
 	r->epoch = d->record.epoch;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
 		return;
 	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
+	if (sleeps && d->goroutine)
+		parked_regs(r, d->goroutine);
 	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
 	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
 	work_copy(&r->work, d);
 	if (!sleeps && in_kernel)
-		fill_owners(r, task, r->regs[PT_REG_DI]);
+		fill_owners(r, task);
 	else
-		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_FILE].pid = 0;
+		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
 	/* include f0's return address and 64 bytes of its caller's frame */
-	bytes = c->descend_call ? PT_STACK : d->cfa + 64 - r->regs[PT_REG_SP];
+	bytes = c->descend_call ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;
@@ -86,5 +138,3 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	if (sleeps)
 		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
 }
-
-#endif

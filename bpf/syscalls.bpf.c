@@ -59,7 +59,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		phase_begin(c, id >> 32);
 	t->sys_open = counts_now(c, id >> 32, (u32)id) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
 	if (c->descend_call == (u32)nr + 1 && t->sys_open == PT_SYS_COUNTS)
-		descent_start(c, regs->sp, (u32)id, &t->sys_snap);
+		descent_start(c, &(struct descent_call){.key = regs->sp, .cfa = regs->sp}, (u32)id,
+			      &t->sys_snap);
 	return 0;
 }
 

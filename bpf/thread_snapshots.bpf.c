@@ -3,6 +3,7 @@
  * Thread snapshots, which need no probes: a task iterator reports the sleeping threads of
  * the targets, and a timer on each CPU samples the running ones.
  */
+#include "bpf/groups.h"
 #include "bpf/waits_objects.h"
 
 /* Per-CPU buffers in which records are built. */
@@ -66,7 +67,9 @@ int on_snapshot(struct bpf_perf_event_data *ctx)
 		return 0;
 	r->in_kernel = !(ctx->regs.cs & 3);
 	r->nr_kernel = 0;
+	r->memory.limit = 0;
 	if (r->in_kernel) {
+		fill_memory_limit(&r->memory, memory_group(task));
 		got = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
 		if (got > 0)
 			r->nr_kernel = (u32)got / sizeof(u64);
@@ -117,6 +120,7 @@ int on_share(struct bpf_perf_event_data *ctx)
 }
 
 enum { PRIO_FAIR = 100 }; /* lower values are real-time priorities */
+enum { STATE_UNINTERRUPTIBLE = 2 };
 
 /*
  * When a task last ran, or now if it runs; 0: not known. This is the time at which it got its
@@ -150,64 +154,141 @@ INLINE bool is_poll(u64 call)
 	       call == CALL_PSELECT6;
 }
 
-INLINE bool is_unix(struct file *file)
-{
-	return mode_of(file) == S_IFSOCK &&
-	       BPF_CORE_READ(sock_of(file), __sk_common.skc_family) == AF_UNIX;
-}
-
-/* What can end a wait for one file. */
-enum { ENDED_BY_SELF, ENDED_BY_OTHERS, ENDED_BY_PEER, ENDED_BY_UNIX_PEER };
-
 /*
- * Who can end the wait of a task for a descriptor in its table `files`: a client, by a connection
- * to this process or a terminal; the peer of a connection; or the process itself. A function of its
- * own, so that the verifier follows it once and not for each descriptor.
- */
-SEPARATE u32 descriptor_end(u64 files, u32 fd)
-{
-	struct file *file = file_in((struct fdtable *)files, fd);
-	u32 mode = mode_of(file);
-	struct sock *sk;
-
-	if (mode != S_IFSOCK)
-		return mode == S_IFCHR ? ENDED_BY_OTHERS : ENDED_BY_SELF;
-	sk = sock_of(file);
-	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
-		return ENDED_BY_OTHERS;
-	if (!is_unix(file))
-		return ENDED_BY_PEER;
-	return unix_end(sk) <= PT_END_SERVER ? ENDED_BY_OTHERS : ENDED_BY_UNIX_PEER;
-}
-
-/*
- * Who can end the poll() or select() of a thread (PT_AWAITS_..., in the upper half), and, if peers
- * alone can, the descriptor of the first one (in the lower half; else PT_NO_FD): a Unix socket that
- * is a client's, or one of a pair, or the only connection of the thread.
+ * Who can end the poll() or select() of a thread (PT_AWAITS_..., in the upper half), and the
+ * descriptor of what tells most (in the lower half; else PT_NO_FD): the only connection, the only
+ * one whose turn it is, a Unix socket that is a client's, or one of a pair. A proxy polls the
+ * connections to its client and to its server: while the server is asked, it is the server's turn
+ * alone; between two requests it is the client's. A peer from which nothing was ever received may
+ * be one that only takes data: if there are other peers, it is not named.
  */
 SEPARATE u64 polled_end(u64 files, u32 tid)
 {
 	struct pt_polled *p = bpf_map_lookup_elem(&polled, &tid);
-	u32 fd = PT_NO_FD, end;
-	u64 ends = 0; /* how many descriptors have which end, in a byte for each */
+	u64 ends = 0;
+	u32 fd = 0, asked, peers, servers;
 
 	if (!p || !p->nr)
 		return (u64)PT_AWAITS_UNKNOWN << 32 | PT_NO_FD;
 	for (u32 i = 0; i < PT_POLLED && i < p->nr; i++) {
-		end = descriptor_end(files, p->fd[i]);
-		if (end >= ENDED_BY_PEER && fd == PT_NO_FD)
-			fd = p->fd[i];
-		/* without a branch: the verifier follows each one through all further rounds */
-		ends += 1ull << end % 4 * 8;
+		fd = p->fd[i];
+		ends = ends_add(ends, file_end((u64)file_in((struct fdtable *)files, fd)), fd);
 	}
-	if (ends >> ENDED_BY_OTHERS * 8 & 0xff)
+	if (ends_with(ends, ENDED_BY_OTHERS))
 		return (u64)PT_AWAITS_OTHERS << 32 | PT_NO_FD;
-	if (fd == PT_NO_FD)
+	if (!(ends >> (32 + ENDED_BY_PAIR * ENDS_BITS)))
 		return (u64)PT_AWAITS_OWN << 32 | PT_NO_FD;
-	/* several peers, and not all of Unix sockets: no single one can be named */
-	if (ends >> ENDED_BY_PEER * 8 & 0xff && ends >> ENDED_BY_PEER * 8 != 1)
-		fd = PT_NO_FD;
-	return (u64)PT_AWAITS_UNKNOWN << 32 | fd;
+	asked = ends_with(ends, ENDED_BY_ASKED);
+	peers = ends_with(ends, ENDED_BY_PEER) + asked;
+	servers = ends_with(ends, ENDED_BY_UNIX_SERVER);
+	/* several: no single one can be named, and whose clients they are is not known */
+	if (peers && peers + servers > 1 &&
+	    (servers || asked != 1 || !has_received(file_in((struct fdtable *)files, ends))))
+		return (u64)PT_AWAITS_PAIR << 32 | PT_NO_FD;
+	return (u64)PT_AWAITS_UNKNOWN << 32 | (u32)ends;
+}
+
+/* What a file tells about requests. At most eight kinds: served_end() counts them in bytes. */
+enum {
+	TURN_NONE,	  /* no request is open, or the file is no connection */
+	TURN_ASKED,	  /* connection as client: a request was sent and not answered */
+	TURN_ASKED_MAYBE, /* connection as client: a request was sent, and it is not known whether
+			     it was answered, or whether this server ever answers */
+	TURN_OWED,	  /* connection as server: a request was received and not answered */
+	TURN_OWED_FIRST,  /* connection as server: data were received and none were ever sent. This
+			     is a first request, or a client that only sends */
+	TURN_OWED_MAYBE,  /* connection as server: a request was received, and it is not known
+			     whether it was answered */
+};
+
+INLINE bool is_served_port(const struct pt_polled *p, u32 port)
+{
+	for (u32 i = 0; i < PT_PORTS; i++) {
+		if (i >= p->nr_ports)
+			break;
+		if (p->port[i] == port)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whose turn it is on this connection, by when data were last sent and received. The kernel notes
+ * these times in ticks of its clock. If both fall into one tick, the numbers of segments tell, as
+ * long as requests and answers have one each. If data went in one direction only, the other side
+ * may be one that never answers, as a log server does.
+ */
+INLINE u32 turn_of(struct sock *sk, bool serves)
+{
+	struct tcp_sock *tcp = (struct tcp_sock *)sk;
+	struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+	u32 sent = BPF_CORE_READ(tcp, data_segs_out), got = BPF_CORE_READ(tcp, data_segs_in);
+	s32 after = BPF_CORE_READ(tcp, lsndtime) - BPF_CORE_READ(connection, icsk_ack.lrcvtime);
+
+	if (!got)
+		return sent && !serves ? TURN_ASKED_MAYBE : TURN_NONE;
+	if (!sent)
+		return serves ? TURN_OWED_FIRST : TURN_NONE;
+	if (after > 0)
+		return serves ? TURN_NONE : TURN_ASKED;
+	if (after < 0)
+		return serves ? TURN_OWED : TURN_NONE;
+	if (sent == got)
+		return TURN_NONE;
+	if (serves)
+		return got > sent ? TURN_OWED : TURN_OWED_MAYBE;
+	return sent > got ? TURN_ASKED : TURN_ASKED_MAYBE;
+}
+
+/* The turn (TURN_...) of the file at this address, which is the descriptor `fd` of a thread. */
+SEPARATE u32 served_turn(u64 address, u32 fd, u32 tid)
+{
+	struct pt_polled *p = bpf_map_lookup_elem(&polled, &tid);
+	u32 end = file_end(address), turn;
+	struct sock *sk;
+
+	if (!p || end == ENDED_BY_SELF || end == ENDED_BY_PAIR || end == ENDED_BY_OTHERS)
+		return TURN_NONE;
+	if (end == ENDED_BY_UNIX_SERVER)
+		return TURN_ASKED_MAYBE;
+	sk = sock_of((struct file *)address);
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
+		return TURN_ASKED_MAYBE;
+	turn = turn_of(sk, is_served_port(p, BPF_CORE_READ(sk, __sk_common.skc_num)));
+	if (turn == TURN_ASKED)
+		p->asked = fd;
+	return turn;
+}
+
+/*
+ * Who can end the wait of a thread that serves clients: as polled_end(), or 0 if its descriptors
+ * tell no more. While a client waits for its answer and one server is asked, the thread waits for
+ * that server, if neither of them may be one that only sends or only takes data.
+ */
+SEPARATE u64 served_end(u64 files, u32 tid)
+{
+	struct pt_polled *p = bpf_map_lookup_elem(&polled, &tid);
+	u64 turns = 0;
+	u32 asked, asked_maybe, owed, owed_first, owed_maybe;
+
+	if (!p || !p->nr)
+		return 0;
+	for (u32 i = 0; i < PT_POLLED && i < p->nr; i++) {
+		u32 fd = p->fd[i];
+		u32 turn = served_turn((u64)file_in((struct fdtable *)files, fd), fd, tid);
+
+		turns += 1ull << turn % 8 * 8;
+	}
+	asked = turns >> TURN_ASKED * 8 & 0xff;
+	asked_maybe = turns >> TURN_ASKED_MAYBE * 8 & 0xff;
+	owed = turns >> TURN_OWED * 8 & 0xff;
+	owed_first = turns >> TURN_OWED_FIRST * 8 & 0xff;
+	owed_maybe = turns >> TURN_OWED_MAYBE * 8 & 0xff;
+	if (asked == 1 && owed)
+		return (u64)PT_AWAITS_UNKNOWN << 32 | p->asked;
+	if (owed || owed_first || (owed_maybe && (asked || asked_maybe)))
+		return (u64)PT_AWAITS_OWED << 32 | PT_NO_FD;
+	return 0;
 }
 
 /* Find out what a sleeping thread waits for, as far as its table of files tells. */
@@ -216,19 +297,31 @@ INLINE void awaited_fill(struct pt_task_now *r, struct task_struct *task)
 	u64 call = r->regs[PT_REG_ORIG_AX], files = (u64)files_of(task), end;
 	struct file *file = file_of(task, r->regs[PT_REG_DI]);
 
-	if (is_epoll_wait(call)) {
-		r->awaits = epoll_awaits(file);
-		return;
-	}
-	if (is_poll(call)) {
-		end = polled_end(files, r->tid);
+	if (is_epoll_wait(call) || is_poll(call)) {
+		end = is_poll(call) ? polled_end(files, r->tid) : epoll_awaits(file);
+		if (end >> 32 == PT_AWAITS_OTHERS)
+			end = served_end(files, r->tid) ?: end;
 		r->awaits = end >> 32;
 		r->fd = end;
-	} else if (is_unix(file)) {
+	} else if (mode_of(file) == S_IFSOCK) {
 		r->fd = r->regs[PT_REG_DI];
 	}
 	if (r->fd != PT_NO_FD)
 		object_fill(&r->object, (u64)file_of(task, r->fd));
+}
+
+/* Fill in what the thread has used, and what the ended threads of its process have used. */
+INLINE void usage_fill(struct pt_task_now *r, struct task_struct *task)
+{
+	r->cpu_ns = task->se.sum_exec_runtime;
+	r->faults = task->min_flt + task->maj_flt;
+	r->started_ns = task->start_time;
+	r->ended_cpu_ns = r->ended_faults = 0;
+	if (task->pid != task->tgid)
+		return;
+	r->ended_cpu_ns = BPF_CORE_READ(task, signal, sum_sched_runtime);
+	r->ended_faults =
+	    BPF_CORE_READ(task, signal, min_flt) + BPF_CORE_READ(task, signal, maj_flt);
 }
 
 SEC("iter/task")
@@ -249,10 +342,13 @@ int on_task(struct bpf_iter__task *ctx)
 	r->tid = task->pid;
 	r->state = BPF_CORE_READ(task, __state);
 	r->switches = task->nvcsw + task->nivcsw;
-	r->cpu_ns = task->se.sum_exec_runtime;
+	usage_fill(r, task);
 	r->runq_ns = 0;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		r->runq_ns = task->sched_info.run_delay;
+	r->throttled = !r->state && is_throttled(task);
+	if (r->throttled)
+		fill_quota(&r->quota, quota_group(task));
 	r->ran_ns = ran_until(task);
 	r->clock_ns = ran_until(bpf_get_current_task_btf());
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
@@ -262,6 +358,10 @@ int on_task(struct bpf_iter__task *ctx)
 	__builtin_memset(&r->object, 0, sizeof(r->object));
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return 0;
+	r->memory.limit = 0;
+	/* the kernel does not let itself be interrupted while it frees memory */
+	if (r->state & STATE_UNINTERRUPTIBLE)
+		fill_memory_limit(&r->memory, memory_group(task));
 	if (r->state) {
 		awaited_fill(r, task);
 		got = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
@@ -305,27 +405,12 @@ int on_waits_task(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct pt_control *c = the_control();
 	struct pt_follow *f;
-	u32 state;
-	u64 now;
 
 	if (!task || !waits_on(c) || !is_target(c, task->tgid) || follow_of(c, task))
 		return 0;
 	f = follow_begin(c, task, 0, NEVER);
 	if (!f)
 		return 0;
-	now = bpf_ktime_get_ns();
-	state = BPF_CORE_READ(task, __state) & 0xffff;
-	/* on a CPU or about to be: its first event or the next tick announces it */
-	if (!state || BPF_CORE_READ(task, on_cpu)) {
-		f->pending = 1;
-		return 0;
-	}
-	waits_announce(c, task, f->flags,
-		       state & 4   ? 'T'
-		       : state & 8 ? 't'
-		       : state & 2 ? 'D'
-				   : 'S',
-		       now);
-	waits_asleep(c, task, false, now + 1);
+	follow_announce(c, task, f, bpf_ktime_get_ns());
 	return 0;
 }

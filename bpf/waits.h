@@ -4,8 +4,7 @@
  * tasks and spreads to whoever wakes a followed task. All of this is skipped while no window is
  * open.
  */
-#ifndef PEAKTOP_BPF_WAITS_H
-#define PEAKTOP_BPF_WAITS_H
+#pragma once
 
 #include "bpf/measure.h"
 
@@ -55,12 +54,28 @@ INLINE bool waits_on(struct pt_control *c)
 /* Count the time since `begin` as cost of the tracing. */
 INLINE void waits_charge(u64 begin)
 {
-	u32 counter = PT_WAITS_NS;
-	u64 *ns = bpf_map_lookup_elem(&counters, &counter);
+	u64 *ns = counter_here(PT_WAITS_NS);
 
 	if (ns)
 		__sync_fetch_and_add(ns, bpf_ktime_get_ns() - begin);
 	count_hit(PT_HIT_WAITS);
+}
+
+/*
+ * The same for switches and wakings, where interrupts are off, so that nothing else counts on this
+ * CPU meanwhile. Reading the clock costs as much as sending a record: one event of 8 stands for
+ * all. Which one it is follows from a hash of their number, because switches and wakings alternate.
+ */
+enum { CHARGED_BITS = 3 };
+INLINE void sched_charge(u64 begin)
+{
+	u64 *hits = counter_here(PT_HIT_WAITS), *ns;
+
+	if (!hits || ++*hits * 0x9e3779b97f4a7c15ull >> (64 - CHARGED_BITS))
+		return;
+	ns = counter_here(PT_WAITS_NS);
+	if (ns)
+		*ns += (bpf_ktime_get_ns() - begin) << CHARGED_BITS;
 }
 
 INLINE struct waits_cpu *waits_cpu(struct pt_control *c)
@@ -120,8 +135,7 @@ INLINE bool follow_bit(u32 tid)
  * CPU meanwhile; an atomic addition would be half of the cost of such an event. */
 INLINE void others_count(void)
 {
-	u32 counter = PT_HIT_WAITS_OTHER;
-	u64 *n = bpf_map_lookup_elem(&counters, &counter);
+	u64 *n = counter_here(PT_HIT_WAITS_OTHER);
 
 	if (n)
 		(*n)++;
@@ -399,6 +413,12 @@ NOINLINE int brackets_read(struct pt_control *c, struct brackets *b, u64 now)
 
 /* ---- stacks */
 
+INLINE u64 hash_word(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 1099511628211ull;
+	return hash ^ hash >> 29;
+}
+
 /* The number of the kernel stack in `r`, which has `nr` frames. It is sent before its first use. */
 SEPARATE u32 kernel_stack_send(struct pt_waits_stack *r, u64 nr, u32 sampled, u64 now)
 {
@@ -411,8 +431,7 @@ SEPARATE u32 kernel_stack_send(struct pt_waits_stack *r, u64 nr, u32 sampled, u6
 	for (u64 i = 0; i < PT_WAITS_FRAMES; i++) {
 		if (i >= nr)
 			break;
-		hash = (hash ^ r->frames[i]) * 1099511628211ull;
-		hash ^= hash >> 29;
+		hash = hash_word(hash, r->frames[i]);
 	}
 	trace = (u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1);
 	trace += !trace;
@@ -440,15 +459,12 @@ SEPARATE u32 kernel_stack_send(struct pt_waits_stack *r, u64 nr, u32 sampled, u6
 /* The number of the current kernel stack. `sampled`: PT_SAMPLED_TRACE, or 0. */
 NOINLINE u32 kernel_trace(void *ctx, u32 sampled, u64 now)
 {
-	struct pt_waits_stack *r;
 	u32 zero = 0;
 	long got;
+	struct pt_waits_stack *r = bpf_map_lookup_elem(&waits_stack, &zero);
 
-	r = bpf_map_lookup_elem(&waits_stack, &zero);
 	if (!r)
 		return 0;
 	got = bpf_get_stack(ctx, r->frames, sizeof(r->frames), 0);
 	return got > 0 ? kernel_stack_send(r, (u64)got / sizeof(u64), sampled, now) : 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tracing of waits: what a task sleeps in, and the object behind the descriptor. */
-#ifndef PEAKTOP_BPF_WAITS_OBJECTS_H
-#define PEAKTOP_BPF_WAITS_OBJECTS_H
+#pragma once
 
 #include "bpf/asleep.h"
 #include "bpf/waits.h"
@@ -52,34 +51,39 @@ INLINE bool has_descriptor(u64 call)
 	}
 }
 
-/* The number of the object of a system call of the current task; 0: it has none. An object is
- * described before its first use. */
-NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, u64 now)
+/* The address of the file behind a descriptor. */
+INLINE u64 file_at(struct task_struct *task, u32 fd)
+{
+	struct fdtable *table = task->files->fdt;
+
+	return fd < table->max_fds ? kernel_word((u64)table->fd + 8ull * fd) : 0;
+}
+
+/*
+ * Returns the number of the object of a task's system call, 0 if it has none. With `io`, the task
+ * does I/O: of a call that copies between two descriptors, this is the file. An object is described
+ * before its first use.
+ */
+NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct pt_inode key = {};
 	struct pt_waits_object *r;
 	u32 zero = 0, *known, number, fd;
-	struct inode *inode;
-	struct file *file;
-	u64 call;
+	u64 call = regs->orig_ax, file;
 
-	call = regs->orig_ax;
 	if (!has_descriptor(call))
 		return 0;
 	fd = regs->di;
 	if (call == CALL_SENDFILE)
-		fd = copied_fd(task, regs->si, regs->di,
-			       BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait));
+		fd = copied_fd(task, regs->si, regs->di, io);
 	else if (call == CALL_SPLICE || call == CALL_COPY_FILE_RANGE)
-		fd = copied_fd(task, regs->di, regs->dx,
-			       BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait));
-	file = file_of(task, fd);
-	inode = file ? BPF_CORE_READ(file, f_inode) : 0;
-	if (!inode)
+		fd = copied_fd(task, regs->di, regs->dx, io);
+	file = file_at(task, fd);
+	key.address = file ? kernel_word(file + bpf_core_field_offset(struct file, f_inode)) : 0;
+	if (!key.address)
 		return 0;
-	key.address = (u64)inode;
-	key.number = BPF_CORE_READ(inode, i_ino);
+	key.number = kernel_word(key.address + bpf_core_field_offset(struct inode, i_ino));
 	known = bpf_map_lookup_elem(&waits_objects, &key);
 	if (known)
 		return *known;
@@ -87,7 +91,7 @@ NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, u64 n
 	if (!r)
 		return 0;
 	__builtin_memset(&r->object, 0, sizeof(r->object));
-	object_fill(&r->object, (u64)file);
+	object_fill(&r->object, file);
 	number = __sync_fetch_and_add(&c->waits.objects, 1) + 1;
 	waits_head(c, &r->head, PT_WAITS_OBJECT, now);
 	r->number = number;
@@ -102,41 +106,67 @@ NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, u64 n
 }
 
 /*
- * Record what a task falls asleep in, or has slept in since before the window. The memory of its
- * program can be read only if it is `current`.
+ * Fill in what a task falls asleep in, or has slept in since before the window. The memory of its
+ * program can be read only if it is `current`. False: a thread of the kernel, which is in no system
+ * call.
  */
-NOINLINE int waits_asleep(struct pt_control *c, struct task_struct *task, bool current, u64 now)
+INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct pt_asleep_in *in,
+			bool current, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u32 object = 0, tid = task->pid;
-	struct pt_waits_asleep *r;
-	u64 asked = 0;
 
-	if (BPF_CORE_READ(task, flags) & (FLAG_KTHREAD | FLAG_URING))
+	if (task->flags & (FLAG_KTHREAD | FLAG_URING))
+		return false;
+	__builtin_memset(in, 0, sizeof(*in));
+	in->tid = task->pid;
+	in->syscall = -1;
+	if ((s64)regs->orig_ax < 0)
+		return true;
+	in->syscall = regs->orig_ax;
+	in->args[0] = regs->di;
+	in->args[1] = regs->si;
+	in->args[2] = regs->dx;
+	in->asked = current ? asked_ns(regs->orig_ax, regs, now) : 0;
+	in->flags = in->asked ? SLEEPS_TIMED : 0;
+	in->object = object_number(c, task, BPF_CORE_READ_BITFIELD(task, in_iowait), now);
+	return true;
+}
+
+/* Send what a task has slept in since before it was followed. */
+NOINLINE int asleep_send(struct pt_control *c, struct task_struct *task, u64 now)
+{
+	struct pt_waits_asleep *r;
+	struct pt_asleep_in in;
+
+	if (!asleep_fill(c, task, &in, false, now))
 		return 0;
-	if ((s64)regs->orig_ax >= 0) {
-		asked = current ? asked_ns(regs->orig_ax, regs, now) : 0;
-		object = object_number(c, task, now);
-	}
 	WAITS_RECORD(c, r, PT_WAITS_ASLEEP, now);
 	if (!r)
 		return 0;
-	if (!current)
-		r->head.cpu = PT_NO_CPU;
-	r->tid = tid;
-	r->syscall = -1;
-	r->object = object;
-	r->asked = asked;
-	r->flags = asked ? SLEEPS_TIMED : 0;
-	r->args[0] = r->args[1] = r->args[2] = 0;
-	if ((s64)regs->orig_ax >= 0) {
-		r->syscall = regs->orig_ax;
-		r->args[0] = regs->di;
-		r->args[1] = regs->si;
-		r->args[2] = regs->dx;
-	}
+	r->head.cpu = PT_NO_CPU;
+	r->in = in;
 	WAITS_SEND(r);
 	return 0;
 }
 
-#endif
+/* Announce a task that is followed from now on, and what it sleeps in. If it is on a CPU or about
+ * to be, its first event announces it. */
+NOINLINE int follow_announce(struct pt_control *c, struct task_struct *task, struct pt_follow *f,
+			     u64 now)
+{
+	u32 state = task->__state & 0xffff;
+
+	if (!state || task->on_cpu) {
+		f->pending = 1;
+		return 0;
+	}
+	waits_announce(c, task, f->flags,
+		       state & 4   ? 'T'
+		       : state & 8 ? 't'
+		       : state & 2 ? 'D'
+				   : 'S',
+		       now);
+	if (follow_is_open(c, f, task))
+		asleep_send(c, task, now + 1);
+	return 0;
+}

@@ -2,7 +2,8 @@
 /*
  * Facts about waits, as the BPF programs send them through a ring buffer of their own, and the
  * state of the tasks that are followed. The records have the content of
- * analysis/session/record_waits.h, whose constants they use. Part of records.h, which includes it.
+ * analysis/session/record_waits.h, whose constants they use; those of switches, samples, sleeps,
+ * wakings, requests and work have it in the same order. Part of records.h, which includes it.
  */
 #include "bpf/records.h"
 #ifndef PEAKTOP_WAITS_RECORDS_H
@@ -14,7 +15,7 @@ enum {
 	PT_FOLLOW_BITS = 65536, /* of a set of thread ids; only its members are looked up */
 	PT_WAITS_FRAMES = 64,	/* of a kernel stack */
 	PT_TRACES = 16384,	/* stacks that were sent, remembered */
-	PT_WAITS_WORDS = 128,	/* of the kernel stack are compared with a known place */
+	PT_WAITS_WORDS = 128,	/* of the kernel stack are searched for return addresses */
 	PT_PLACES = 2048,
 	PT_WAITS_OBJECTS = 4096,
 	PT_WAITS_REQUESTS = 8192,
@@ -40,6 +41,7 @@ enum pt_waits_kind {
 	PT_WAITS_NAME,	     /* the number of a handler */
 	PT_WAITS_OBJECT,
 	PT_WAITS_SAMPLE,
+	PT_WAITS_SLEEP, /* a switch of a task that falls asleep, and in what */
 };
 
 /* Begins as struct pt_record does. */
@@ -62,13 +64,17 @@ struct pt_waits_task {
 	char comm[PT_COMM];
 };
 
-struct pt_waits_switch {
-	struct pt_waits_head head;
+struct pt_switched {
 	pt_u64 prev_start, next_start;
 	pt_u32 prev_tid, next_tid;
 	pt_u32 state;
 	pt_u32 kernel_stack, user_stack;
 	pt_u32 irq_ns;
+};
+
+struct pt_waits_switch {
+	struct pt_waits_head head;
+	struct pt_switched switched;
 };
 
 struct pt_waits_sample {
@@ -78,14 +84,25 @@ struct pt_waits_sample {
 	pt_u32 irq_ns;
 };
 
-struct pt_waits_asleep {
-	struct pt_waits_head head;
+struct pt_asleep_in {
 	pt_u64 args[3];
 	pt_u64 asked;
 	pt_u32 tid;
 	pt_s32 syscall;
 	pt_u32 object;
 	pt_u32 flags;
+};
+
+struct pt_waits_asleep {
+	struct pt_waits_head head;
+	struct pt_asleep_in in;
+};
+
+/* One record instead of two: reserving room in the ring costs more than filling it. */
+struct pt_waits_sleep {
+	struct pt_waits_head head;
+	struct pt_switched switched;
+	struct pt_asleep_in in;
 };
 
 struct pt_waits_waking {
@@ -156,7 +173,8 @@ struct pt_waits_control {
 	pt_u32 handlers, objects; /* numbers given so far */
 	pt_s32 samples_left;	  /* as stacks_left, of running tasks */
 	pt_u32 spare;
-	pt_u64 lost; /* records of no CPU, tasks and stacks for which there was no room */
+	pt_u64 opened; /* when the window was opened, as task_struct.start_boottime */
+	pt_u64 lost;   /* records of no CPU, tasks and stacks for which there was no room */
 };
 
 /*
@@ -172,6 +190,12 @@ struct pt_place {
 	pt_u16 at[PT_PLACE_ADDRESSES];
 };
 
+/* The words of a stack, and the place that is learnt from it. */
+struct pt_place_room {
+	pt_u64 word[PT_WAITS_WORDS];
+	struct pt_place place;
+};
+
 /* A task whose switches are recorded. */
 struct pt_follow {
 	pt_u64 start; /* task_struct.start_boottime: the thread id may be used again */
@@ -181,7 +205,8 @@ struct pt_follow {
 	pt_u32 hops;		 /* from a target */
 	pt_u32 pending;		 /* 1: it ran when it was found, and is not announced yet */
 	pt_u32 strangers, wakes; /* how many tasks that are not followed it woke, and others */
-	pt_u32 user_trace, spare;
+	pt_u32 user_trace;
+	pt_u32 is_parent; /* 1: it is followed because of what it starts */
 	pt_u64 user_key;
 	pt_u64 stack_at; /* scratch: turns a pointer into a number */
 };

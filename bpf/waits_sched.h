@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tracing of waits: context switches and wakings. */
-#ifndef PEAKTOP_BPF_WAITS_SCHED_H
-#define PEAKTOP_BPF_WAITS_SCHED_H
+#pragma once
 
 #include "bpf/waits_objects.h"
 #include "bpf/waits_places.h"
@@ -12,7 +11,8 @@ enum {
 	LEFT_PREEMPTED = 1 << 16,
 	LEFT_IN_IOWAIT = 1 << 17,
 };
-enum { USER_TOP = 16 }; /* words of a stack that tell it from others */
+/* Words of a stack that tell it from others. The CPU hashes the lanes at the same time. */
+enum { USER_TOP = 16, USER_LANES = 4 };
 
 /* ---- the stack of user code */
 
@@ -77,16 +77,16 @@ NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_s
 			u32 sampled, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u64 top[USER_TOP], hash;
+	u64 top[USER_TOP], lane[USER_LANES] = {}, hash;
 	u32 trace, window = c->waits.window;
 
 	if (!(f->flags & IS_TARGET) || bpf_probe_read_user(top, sizeof(top), (void *)regs->sp))
 		return 0;
-	hash = (regs->ip ^ regs->sp * 31 ^ (u64)task->tgid << 32) * 1099511628211ull;
-	for (int i = 0; i < USER_TOP; i++) {
-		hash = (hash ^ top[i]) * 1099511628211ull;
-		hash ^= hash >> 29;
-	}
+	hash = regs->ip ^ regs->sp * 31 ^ (u64)task->tgid << 32;
+	for (int i = 0; i < USER_TOP; i++)
+		lane[i % USER_LANES] = hash_word(lane[i % USER_LANES], top[i]);
+	for (int i = 0; i < USER_LANES; i++)
+		hash = hash_word(hash, lane[i]);
 	if (!sampled && f->user_key == hash)
 		return f->user_trace;
 	trace = ((u32)(hash ^ hash >> 32) & (PT_USER_TRACE - 1)) | PT_USER_TRACE | sampled;
@@ -121,25 +121,57 @@ NOINLINE int follow_end(struct pt_control *c, struct task_struct *task, struct p
  */
 INLINE u32 left_state(struct task_struct *prev, bool preempt)
 {
-	u32 state = preempt ? 0 : BPF_CORE_READ(prev, __state) & 0xffff;
+	u32 state = preempt ? 0 : prev->__state & 0xffff;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 
 	if (state)
 		return state;
-	return preempt || BPF_CORE_READ(prev, flags) & FLAG_KTHREAD ||
-		       regs->orig_ax != CALL_SCHED_YIELD
+	return preempt || prev->flags & FLAG_KTHREAD || regs->orig_ax != CALL_SCHED_YIELD
 		   ? LEFT_PREEMPTED
 		   : 0;
+}
+
+/* The switch itself; the stacks and what `prev` falls asleep in are known already. */
+INLINE void switched_fill(struct pt_switched *s, struct task_struct *prev, struct task_struct *next)
+{
+	struct irq_context *irq = irq_here();
+	u64 in_irqs = irq ? irq->before : 0;
+
+	s->prev_start = prev->start_boottime;
+	s->next_start = next->start_boottime;
+	s->prev_tid = prev->pid;
+	s->next_tid = next->pid;
+	s->irq_ns = in_irqs < 1ull << 32 ? in_irqs : ~0u;
+}
+
+/* The switch of a followed task that falls asleep, with what it falls asleep in. False: a thread of
+ * the kernel, of which the switch is all. */
+NOINLINE bool sleep_send(struct pt_control *c, struct task_struct *prev, struct task_struct *next,
+			 struct pt_switched *s, u64 now)
+{
+	struct pt_waits_sleep *r;
+	struct pt_asleep_in in;
+
+	if (!asleep_fill(c, prev, &in, true, now))
+		return false;
+	WAITS_RECORD(c, r, PT_WAITS_SLEEP, now);
+	if (!r)
+		return true;
+	r->switched = *s;
+	r->in = in;
+	switched_fill(&r->switched, prev, next);
+	WAITS_SEND(r);
+	return true;
 }
 
 NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struct task_struct *prev,
 			    struct task_struct *next)
 {
 	struct pt_follow *out = follow_of(c, prev), *in = follow_of(c, next);
-	u32 state, tid = prev->pid, kernel = 0, user = 0, any;
-	struct irq_context *irq = irq_here();
-	u64 now, in_irqs = irq ? irq->before : 0;
+	struct pt_switched s = {};
+	u32 state, tid = prev->pid, any;
 	struct pt_waits_switch *r;
+	u64 now;
 
 	/* the compiler would join the two pointers by an operation that the verifier prohibits */
 	any = out ? 1 : 0;
@@ -151,7 +183,7 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	state = left_state(prev, preempt);
+	state = s.state = left_state(prev, preempt);
 	if (out) {
 		follow_show(c, out, prev, now);
 		if (out->until < now) {
@@ -166,30 +198,25 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 	if (out && !in && !(state & 0xffff))
 		waits_name(c, next, now);
 	if (out && state & 0xffff && !(state & LEFT_DEAD)) {
-		state |= BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait) ? LEFT_IN_IOWAIT : 0;
+		s.state = state | (BPF_CORE_READ_BITFIELD(prev, in_iowait) ? LEFT_IN_IOWAIT : 0);
 		if (follow_is_open(c, out, prev)) {
-			waits_asleep(c, prev, true, now);
-			kernel = followed_trace(ctx, c, out, 0, now);
-			user = user_trace(c, out, prev, 0, now);
+			s.kernel_stack = followed_trace(ctx, c, out, 0, now);
+			s.user_stack = user_trace(c, out, prev, 0, now);
+			if (sleep_send(c, prev, next, &s, now))
+				any = 0;
 		}
 	}
 	if (any) {
 		WAITS_RECORD(c, r, PT_WAITS_SWITCH, now);
 		if (r) {
-			r->prev_start = prev->start_boottime;
-			r->next_start = next->start_boottime;
-			r->prev_tid = tid;
-			r->next_tid = next->pid;
-			r->state = state;
-			r->kernel_stack = kernel;
-			r->user_stack = user;
-			r->irq_ns = in_irqs < 1ull << 32 ? in_irqs : ~0u;
+			r->switched = s;
+			switched_fill(&r->switched, prev, next);
 			WAITS_SEND(r);
 		}
 	}
 	if (out && state & LEFT_DEAD)
 		bpf_map_delete_elem(&followed, &tid);
-	waits_charge(now);
+	sched_charge(now);
 	return 0;
 }
 
@@ -206,6 +233,38 @@ INLINE void stranger_woken(struct pt_control *c, struct task_struct *current)
 	f->strangers++;
 	if (f->strangers >= HUB_STRANGERS && f->strangers > 4 * f->wakes)
 		f->flags |= IS_HUB;
+}
+
+/*
+ * A task that was born in this window, as `f`, and now wakes a followed one: follow its parent,
+ * too. What this starts next, e.g. the next client of a server, is then followed from its birth.
+ */
+NOINLINE int parent_follow(struct pt_control *c, struct pt_follow *f, struct task_struct *task,
+			   u64 now)
+{
+	struct task_struct *parent = task->real_parent;
+	struct pt_follow *g;
+
+	/* the first process of the host takes in all orphans */
+	if (parent->pid <= 1 || parent->flags & FLAG_KTHREAD)
+		return 0;
+	g = follow_of(c, parent);
+	if (!g && follow_spreads(c, f)) {
+		g = follow_begin(c, parent, f->hops + 1, now + EXPIRES_NS);
+		if (g)
+			follow_announce(c, parent, g, now);
+	} else if (g && g->until != NEVER) {
+		g->until = now + EXPIRES_NS;
+	}
+	if (g)
+		g->is_parent = 1;
+	return 0;
+}
+
+/* Was this waker born in the window, and does it wake a followed task for the first time? */
+INLINE bool is_newcomer(struct pt_control *c, struct pt_follow *by)
+{
+	return by && by->wakes <= 1 && by->start > c->waits.opened;
 }
 
 NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wakee)
@@ -227,6 +286,8 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 	 * delivers itself does */
 	if (current->pid && current != wakee && !b.hard && (!b.soft || b.network))
 		by = follow_spread(c, f, current, now);
+	if (is_newcomer(c, by))
+		parent_follow(c, by, current, now);
 	if (current->pid && !by)
 		by = follow_of(c, current);
 	if (by)
@@ -248,8 +309,6 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 		r->spare = 0;
 		WAITS_SEND(r);
 	}
-	waits_charge(now);
+	sched_charge(now);
 	return 0;
 }
-
-#endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "analysis/base/array.h"
+#include "collect/cleaner.h"
 #include "collect/guard.h"
 
 /* The part of union bpf_attr for BPF_LINK_CREATE, with fields that the headers of Debian 12
@@ -51,7 +52,7 @@ static int link_create(struct link_create *attr)
 	return fd;
 }
 
-static int tiny_program(void)
+int attach_program(bool multi)
 {
 	struct bpf_insn insns[] = {
 	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
@@ -65,7 +66,7 @@ static int tiny_program(void)
 	attr.insns = (uint64_t)(uintptr_t)insns;
 	attr.insn_cnt = 2;
 	attr.license = (uint64_t)(uintptr_t) "GPL";
-	attr.expected_attach_type = ATTACH_TRACE_UPROBE_MULTI;
+	attr.expected_attach_type = multi ? ATTACH_TRACE_UPROBE_MULTI : 0;
 	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 	return fd >= 0 ? fd : -errno;
 }
@@ -74,7 +75,7 @@ bool attach_has_multi(void)
 {
 	struct link_create attr = {.attach_type = ATTACH_TRACE_UPROBE_MULTI};
 	uint64_t offset = 0;
-	int prog = tiny_program(), fd;
+	int prog = attach_program(true), fd;
 
 	if (prog < 0)
 		return false;
@@ -140,20 +141,21 @@ static int event_source(const char *path, const char *format)
 	return value;
 }
 
-static int uprobe_pmu(void)
-{
-	return event_source("/sys/bus/event_source/devices/uprobe/type", "%d");
-}
+/* Whom a perf event counts: a thread or a process, or whatever runs on a CPU; -1: any. */
+struct event_scope {
+	int pid, cpu;
+};
 
 /* Open a perf event and link the program to it. fds[0] is the event, fds[1] the link. Returns
  * 0 or a negative errno. */
-static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu, uint64_t cookie,
-			int fds[2])
+static int attach_event(int prog, struct perf_event_attr *attr, const struct event_scope *place,
+			uint64_t cookie, int fds[2])
 {
 	struct link_create link = {.attach_type = PERF_EVENT_ATTACH};
 
 	attr->size = sizeof(*attr);
-	fds[0] = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fds[0] = (int)syscall(SYS_perf_event_open, attr, place->pid, place->cpu, -1,
+			      PERF_FLAG_FD_CLOEXEC);
 	if (fds[0] < 0)
 		return errno == KERNEL_ENOTSUPP ? -EOPNOTSUPP : -errno;
 	guard_own(fds[0]);
@@ -168,35 +170,14 @@ static int attach_event(int prog, struct perf_event_attr *attr, int pid, int cpu
 	return 0;
 }
 
-static int attach_perf_one(int prog, int pmu, const char *path, int pid,
-			   const struct attach_point *point, int fds[2])
+/* The same for one event that is an attachment of its own. */
+static int attach_single(struct attachment *a, int prog, struct perf_event_attr *attr,
+			 const struct event_scope *place, uint64_t cookie)
 {
-	struct perf_event_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.type = (uint32_t)pmu;
-	attr.config1 = (uint64_t)(uintptr_t)path;
-	attr.config2 = point->offset;
-	return attach_event(prog, &attr, pid, -1, point->cookie, fds);
-}
-
-int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie)
-{
-	struct perf_event_attr attr;
 	int err;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.type = PERF_TYPE_BREAKPOINT;
-	attr.bp_type = HW_BREAKPOINT_X;
-	attr.bp_addr = address;
-	attr.bp_len = sizeof(long);
-	attr.sample_period = 1;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
 	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
-	if (!a->fd)
-		return -ENOMEM;
-	err = attach_event(prog, &attr, tid, -1, cookie, a->fd);
+	err = a->fd ? attach_event(prog, attr, place, cookie, a->fd) : -ENOMEM;
 	if (err) {
 		free(a->fd);
 		*a = (struct attachment){0};
@@ -206,10 +187,25 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 	return 0;
 }
 
+int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address, uint64_t cookie)
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.bp_type = HW_BREAKPOINT_X;
+	attr.bp_addr = address;
+	attr.bp_len = sizeof(long);
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	return attach_single(a, prog, &attr, &(struct event_scope){.pid = tid, .cpu = -1}, cookie);
+}
+
 int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return,
 		  uint64_t cookie)
 {
-	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d"), bit = 0, err;
+	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d"), bit = 0;
 	struct perf_event_attr attr;
 
 	if (at_return)
@@ -221,41 +217,20 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 	attr.type = (uint32_t)type;
 	attr.config = at_return ? UINT64_C(1) << bit : 0;
 	attr.config1 = (uint64_t)(uintptr_t)function;
-	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
-	if (!a->fd)
-		return -ENOMEM;
 	/* the perf event is opened on CPU 0, but the probe acts on all CPUs */
-	err = attach_event(prog, &attr, -1, 0, cookie, a->fd);
-	if (err) {
-		free(a->fd);
-		*a = (struct attachment){0};
-		return err;
-	}
-	a->nr = 2;
-	return 0;
+	return attach_single(a, prog, &attr, &(struct event_scope){.pid = -1, .cpu = 0}, cookie);
 }
 
 static int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 {
 	struct perf_event_attr attr;
-	int err;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
 	attr.freq = 1;
 	attr.sample_freq = hz;
-	*a = (struct attachment){.fd = calloc(2, sizeof(int))};
-	if (!a->fd)
-		return -ENOMEM;
-	err = attach_event(prog, &attr, -1, cpu, 0, a->fd);
-	if (err) {
-		free(a->fd);
-		*a = (struct attachment){0};
-		return err;
-	}
-	a->nr = 2;
-	return 0;
+	return attach_single(a, prog, &attr, &(struct event_scope){.pid = -1, .cpu = cpu}, 0);
 }
 
 void clocks_attach(struct clocks *c, int prog, uint32_t cpus, unsigned int hz)
@@ -279,21 +254,25 @@ void clocks_release(struct clocks *c)
 }
 
 static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
-		       const struct attach_point *points, size_t n, size_t *bad)
+		       struct attach_points *points)
 {
-	int pmu = uprobe_pmu(), err = 0;
+	int pmu = event_source("/sys/bus/event_source/devices/uprobe/type", "%d"), err = 0;
+	struct perf_event_attr attr = {.type = (uint32_t)pmu};
 	char path[64];
 
 	if (pmu < 0)
 		return pmu;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	a->fd = calloc(2 * n, sizeof(*a->fd));
+	a->fd = calloc(2 * points->nr, sizeof(*a->fd));
 	if (!a->fd)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		err = attach_perf_one(prog, pmu, path, pid, &points[i], &a->fd[a->nr]);
+	attr.config1 = (uint64_t)(uintptr_t)path;
+	for (size_t i = 0; i < points->nr; i++) {
+		attr.config2 = points->list[i].offset;
+		err = attach_event(prog, &attr, &(struct event_scope){.pid = pid, .cpu = -1},
+				   points->list[i].cookie, &a->fd[a->nr]);
 		if (err) {
-			*bad = i;
+			points->refused = i;
 			break;
 		}
 		a->nr += 2;
@@ -324,23 +303,24 @@ static size_t find_refused(int prog, int file_fd, int pid, const struct attach_p
 }
 
 int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
-		  const struct attach_point *points, size_t n, size_t *bad)
+		  struct attach_points *points)
 {
 	int err;
 
 	*a = (struct attachment){0};
-	*bad = n;
-	if (!n)
+	points->refused = points->nr;
+	if (!points->nr)
 		return 0;
+	cleaner_note(file_fd, points->list, points->nr);
 	if (multi)
-		err = attach_multi(a, prog, file_fd, pid, points, n);
+		err = attach_multi(a, prog, file_fd, pid, points->list, points->nr);
 	else
-		err = attach_perf(a, prog, file_fd, pid, points, n, bad);
+		err = attach_perf(a, prog, file_fd, pid, points);
 	if (!err)
 		return 0;
 	attachment_release(a, false);
 	if (multi && (err == -EOPNOTSUPP || err == -EINVAL || err == -EIO))
-		*bad = find_refused(prog, file_fd, pid, points, n);
+		points->refused = find_refused(prog, file_fd, pid, points->list, points->nr);
 	return err;
 }
 
@@ -420,6 +400,19 @@ void attachment_release(struct attachment *a, bool wait)
 	}
 	free(a->fd);
 	*a = (struct attachment){0};
+}
+
+struct attachment *attachments_next(struct attachments *all, unsigned int max)
+{
+	return array_grow(all->list, all->nr, all->cap, max) ? NULL : &all->list[all->nr];
+}
+
+void attachments_release(struct attachments *all)
+{
+	while (all->nr)
+		attachment_release(&all->list[--all->nr], false);
+	free(all->list);
+	*all = (struct attachments){0};
 }
 
 void attach_settle(void)

@@ -4,8 +4,7 @@
  * breakpoints and timers, by raw system calls. Addresses are file offsets: no ELF is read here.
  * A link lasts until its descriptors are closed.
  */
-#ifndef PEAKTOP_ATTACH_H
-#define PEAKTOP_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,9 +13,21 @@
 /* BPF_TRACE_UPROBE_MULTI of kernel 6.6; the headers of Debian 12 lack it. */
 enum { ATTACH_TRACE_UPROBE_MULTI = 48 };
 
+/* Load a program that does nothing, for uprobe_multi links or for perf events. Returns its
+ * descriptor or a negative errno. */
+int attach_program(bool multi);
+
 struct attach_point {
 	uint64_t offset; /* offset in the file */
 	uint64_t cookie;
+};
+
+struct attach_points {
+	const struct attach_point *list;
+	size_t nr;
+	/* after a failure: the index of the point that the kernel refused, or nr if it refused all
+	 */
+	size_t refused;
 };
 
 /* The open perf events and links of one set of points. Release it with attachment_release(). */
@@ -25,17 +36,22 @@ struct attachment {
 	size_t nr;
 };
 
+/* Attachments that are released together. */
+struct attachments {
+	struct attachment *list;
+	unsigned int nr, cap;
+};
+
 /* True if this kernel has links for many uprobes (uprobe_multi). */
 bool attach_has_multi(void);
 
 /*
- * Attach `prog` to `n` points of the file open at `file_fd`, in the process `pid` only. Returns
+ * Attach `prog` to the points of the file open at `file_fd`, in the process `pid` only. Returns
  * 0 or a negative errno (-EOPNOTSUPP for the kernel's ENOTSUPP, 524). On failure nothing stays
- * attached, and `*bad` is the index of the point that the kernel refused, or n if it refused
- * all.
+ * attached, and points->refused is set.
  */
 int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
-		  const struct attach_point *points, size_t n, size_t *bad);
+		  struct attach_points *points);
 
 /*
  * Run `prog` with this cookie whenever this thread executes `address`. Uses a hardware
@@ -71,7 +87,10 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
  * milliseconds. With `wait` false, a separate thread does the work.
  */
 void attachment_release(struct attachment *a, bool wait);
+/* Room for one more attachment; the caller counts it in all->nr once it is attached. NULL: there
+ * are `max`, or out of memory. */
+struct attachment *attachments_next(struct attachments *all, unsigned int max);
+/* Release all, without waiting. */
+void attachments_release(struct attachments *all);
 /* Wait until all detaching threads are done. */
 void attach_settle(void);
-
-#endif

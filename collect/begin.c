@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Steps of the collector's start that do not need its main loop. */
 #include "collect/begin.h"
+#include "collect/calibrate.h"
 #include "collect/launch.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/targets.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +17,7 @@
 
 enum { COLLECTOR_NICE = -10 };
 
-void begin_load_refused(struct collector *c, int err)
+static void load_refused(struct collector *c, int err)
 {
 	if (err == -EPERM)
 		send_refused(c, 0, 0, err,
@@ -57,7 +58,7 @@ void begin_hurry(struct collector *c)
 
 /* Call this after the BPF programs are loaded, but before other threads exist: they would keep
  * the privileges that this thread gives up. */
-int begin_launch_and_limit(struct collector *c)
+static int launch_and_limit(struct collector *c)
 {
 	const struct collector_options *o = c->options;
 	int err;
@@ -79,9 +80,64 @@ int begin_launch_and_limit(struct collector *c)
 }
 
 /* Checked between the steps of the start, because each may take seconds on a busy host. */
-bool begin_front_is_gone(const struct collector *c)
+static bool front_is_gone(const struct collector *c)
 {
 	struct pollfd p = {.fd = channel_fd(c->front), .events = POLLRDHUP};
 
 	return poll(&p, 1, 0) > 0;
+}
+
+int collector_begin(struct collector *c)
+{
+	const struct collector_options *o = c->options;
+	struct pt_control *control;
+	int err = kernel_side_new(&c->kernel, o->waits);
+
+	if (!err && front_is_gone(c))
+		return -EPIPE;
+	if (err) {
+		send_refused(c, 0, 0, err, "%s",
+			     err == -ENODEV ? "this kernel has no BTF (/sys/kernel/btf/vmlinux); "
+					      "peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF"
+					    : strerror(-err));
+		return err;
+	}
+	err = kernel_side_load(c->kernel);
+	if (err) {
+		load_refused(c, err);
+		return err;
+	}
+	if (front_is_gone(c))
+		return -EPIPE;
+	control = kernel_side_control(c->kernel);
+	err = kernel_side_attach_life(c->kernel);
+	if (err) {
+		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; see peaktop doctor",
+			     strerror(-err));
+		return err;
+	}
+	err = launch_and_limit(c);
+	if (err)
+		return err;
+	calibrate(c);
+	budget_calibrated(c);
+	if (front_is_gone(c))
+		return -EPIPE;
+	control->slot_block = control->next_slot++;
+	control->slot_lock = control->next_slot++;
+	control->slot_runqueue = control->next_slot++;
+	for (uint32_t s = 0; s < PT_SLOTS; s++)
+		control->correction[s] = 0;
+	control->follow = o->follow;
+	control->check_exec = target_rights_matter();
+	control->phase_mode = o->phases;
+	if (o->command) {
+		err = target_add(c, c->command.pid, true, 0);
+	}
+	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
+		err = target_add(c, o->pids[i], true, 0);
+		if (err)
+			target_refused(c, 0, o->pids[i], err);
+	}
+	return err;
 }

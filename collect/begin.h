@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The first steps of the collector: raise its priority, report why the BPF programs cannot be
- * loaded, start the command and drop privileges. Each may take seconds on a busy host. */
-#ifndef PEAKTOP_COLLECT_BEGIN_H
-#define PEAKTOP_COLLECT_BEGIN_H
-
-#include <stdbool.h>
+/* The first steps of the collector. Each may take seconds on a busy host. */
+#pragma once
 
 struct collector;
 
@@ -12,11 +8,6 @@ struct collector;
 void begin_process(void);
 /* Raise the priority of this process, unless the user has set a nice value. */
 void begin_hurry(struct collector *c);
-/* Send REC_REFUSED with the reason why the BPF programs cannot be loaded. */
-void begin_load_refused(struct collector *c, int err);
-/* Start the command, if any, and drop privileges. Returns 0 or a negative errno. */
-int begin_launch_and_limit(struct collector *c);
-/* True if the front process has closed its socket. */
-bool begin_front_is_gone(const struct collector *c);
-
-#endif
+/* Load and attach the BPF programs, start the command, drop privileges, measure what probes cost,
+ * and add the targets. A failure was sent as REC_REFUSED. Returns 0 or a negative errno. */
+int collector_begin(struct collector *c);

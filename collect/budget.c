@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collect/opener.h"
+#include "collect/process/small_file.h"
 #include "collect/reader.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -39,6 +40,14 @@ int64_t budget_of(const struct collector *c, uint64_t ns)
 	return account_given(c->budget.began ? &c->budget.account : &before, ns);
 }
 
+int64_t budget_draw(struct collector *c, uint64_t ns)
+{
+	int64_t credit = budget_of(c, ns);
+
+	account_draw(&c->budget.account, credit);
+	return credit;
+}
+
 int64_t budget_left(const struct collector *c)
 {
 	return budget_is_unlimited(c) ? INT64_MAX / 2 : c->budget.account.left;
@@ -49,6 +58,12 @@ int64_t budget_burst(const struct collector *c)
 	int64_t part = budget_of(c, SECOND_NS) / BURST_PART;
 
 	return part < BURST_NS ? part : BURST_NS;
+}
+
+void budget_slept(struct collector *c, uint64_t ns)
+{
+	c->budget.slept_ns += ns;
+	account_slept(&c->budget.account, ns);
 }
 
 uint64_t budget_attach_cost(uint64_t sites)
@@ -77,6 +92,11 @@ uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *oth
 	       n[PT_HIT_SYSCALL] * c->cost.syscall +
 	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched +
 	       n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
+}
+
+uint64_t budget_timed(const struct collector *c)
+{
+	return kernel_side_control(c->kernel)->snapshot_ns + c->budget.slept_ns;
 }
 
 /* Total cost of hits, which is estimated, and of stack samples, which is timed. */
@@ -152,16 +172,6 @@ void budget_borrow(struct collector *c, bool borrows)
 
 /* ---- peaktop's own processes ---- */
 
-static uint64_t cpu_of(pid_t pid)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
 /* Must be called before the command is started, because the command is also a child of the
  * collector. */
 void budget_calibrated(struct collector *c)
@@ -177,16 +187,13 @@ void budget_calibrated(struct collector *c)
 /* CPU time of the children of `parent`, except `self`. */
 static uint64_t children_cpu(pid_t parent, pid_t self)
 {
+	FILE *f = small_file_open("/proc/%d/task/%d/children", parent, parent);
 	uint64_t ns = 0;
-	char path[64];
-	FILE *f;
 	int pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1) {
 		if (pid != self)
-			ns += cpu_of(pid);
+			ns += process_cpu_ns(pid);
 	}
 	if (f)
 		fclose(f);
@@ -195,7 +202,7 @@ static uint64_t children_cpu(pid_t parent, pid_t self)
 
 uint64_t budget_collector_cpu(void)
 {
-	return cpu_of(getpid()) + reader_cpu_ns();
+	return process_cpu_ns(getpid()) + reader_cpu_ns();
 }
 
 uint64_t budget_own_cpu(const struct collector *c)
@@ -204,9 +211,9 @@ uint64_t budget_own_cpu(const struct collector *c)
 	uint64_t ns = budget_collector_cpu() + c->budget.helpers_ns;
 
 	if (opener > 0)
-		ns += cpu_of(opener) + children_cpu(opener, self);
+		ns += process_cpu_ns(opener) + children_cpu(opener, self);
 	/* if the front has ended, the parent is init */
-	return front > 1 ? ns + cpu_of(front) + children_cpu(front, self) : ns;
+	return front > 1 ? ns + process_cpu_ns(front) + children_cpu(front, self) : ns;
 }
 
 /* ---- notes to the user ---- */

@@ -3,8 +3,7 @@
  * The account of --max-overhead (analysis/latency/account.h): the prices of hits and of
  * attaching, and the CPU time of the targets. All times are ns.
  */
-#ifndef PEAKTOP_COLLECT_BUDGET_H
-#define PEAKTOP_COLLECT_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +11,12 @@
 #include "analysis/latency/account.h"
 
 struct collector;
+
+/*
+ * The initial credits are the budgets of these times. They are a part of what is given in advance;
+ * the rest follows bit by bit.
+ */
+enum { BUDGET_FUNCTION_START_NS = 500000000, BUDGET_UNIT_START_NS = 250000000 };
 
 struct budget {
 	bool began; /* the account is open: targets are known, nothing is attached yet */
@@ -21,6 +26,8 @@ struct budget {
 	uint64_t hits_ns;	/* cost of all hits, as of the last turn */
 	uint64_t ran, ran_ever; /* CPU time of the targets in the last turn, and in total (including
 				   ended targets) */
+	int64_t part;		/* the part of one unit, or of all functions, in the last turn */
+	bool excess_is_told;	/* the user knows that what is never paused takes all */
 	int64_t spilt;		/* budget that layers did not need, for the functions */
 	int64_t waits_ns;	/* credit of the tracing of waits (collect/waits.h) */
 	uint64_t waits_spent_ns;  /* cost of that tracing, as of the last turn */
@@ -28,6 +35,7 @@ struct budget {
 	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
 	uint64_t attach_ns;	  /* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */
+	uint64_t slept_ns;	  /* sleeps of the targets in probes, for a lock of the kernel */
 };
 
 /* True with --max-overhead 100: there is no budget. */
@@ -45,6 +53,9 @@ int64_t budget_left(const struct collector *c);
 /* The budget that `ns` of one CPU's time gives, ns. */
 int64_t budget_of(const struct collector *c, uint64_t ns);
 
+/* The same, as an initial credit: a part of what is given in advance. */
+int64_t budget_draw(struct collector *c, uint64_t ns);
+
 /* The smallest budget that makes a burst worth attaching its probes, ns. */
 int64_t budget_burst(const struct collector *c);
 
@@ -55,11 +66,17 @@ void budget_borrow(struct collector *c, bool borrows);
 /* Charge the account for attaching and removing one link with this many sites. */
 void budget_attached(struct collector *c, uint64_t sites);
 
+/* Charge the account for a sleep of a target in a probe: for the lock of its address space. */
+void budget_slept(struct collector *c, uint64_t ns);
+
 /* Cost for the targets of attaching and removing one link with this many sites, ns. */
 uint64_t budget_attach_cost(uint64_t sites);
 
 /* Cost of one hit of a site of this class, ns. */
 uint64_t budget_hit_ns(const struct collector *c, uint32_t class);
+
+/* What was timed and not estimated, ns: stack samples, which are few and long, and sleeps. */
+uint64_t budget_timed(const struct collector *c);
 
 /*
  * Cost for the targets of the hits that the counters `n` (enum pt_counter) count, ns. *others:
@@ -81,5 +98,3 @@ void budget_calibrated(struct collector *c);
  * CPU time of the targets, `wall`: time since the start.
  */
 void budget_note(struct collector *c, uint64_t ns, uint64_t cpu, uint64_t wall);
-
-#endif

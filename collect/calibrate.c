@@ -54,13 +54,15 @@ extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_en
  */
 enum {
 	ROUNDS = 60,
+	LEAST_ROUNDS = 12,
 	BATCHES = 4,
+	BATCH_NS = 2000000, /* a batch that has the least number of rounds ends after this time */
 	CALLS = 25,
 	STEPPED_CALLS = 8,
 	SYSCALLS = 100,
 	SWITCH_ROUNDS = 5,
-	SWITCHES = 200,
-	PAGES = 100,
+	SWITCHES = 200, /* fewer of them, and the fork before them makes them slower */
+	PAGES = 25,
 	COLD_CALLS = 40,
 	WARM_CALLS = 4,
 	TRAP_ROUNDS = 60,
@@ -71,9 +73,10 @@ enum {
 };
 
 /* A request to the helper. It answers with the ns of a typical round. */
-struct order {
+struct calibration_order {
 	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches;
-		     4: page faults; 5: function 0 with cold caches; -1: end */
+		     4: page faults by writes; 5: function 0 with cold caches; 6: page faults by
+		     reads; -1: end */
 	int calls;
 	int once; /* time a single round, after a few warm-up calls */
 };
@@ -111,7 +114,7 @@ static void helper_switches(int calls)
 }
 
 /* Touch pages that were given back to the kernel. Returns the ns that this takes. */
-static uint64_t helper_faults(int pages)
+static uint64_t helper_faults(int pages, bool writes)
 {
 	static volatile char *memory;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)pages * page;
@@ -128,8 +131,12 @@ static uint64_t helper_faults(int pages)
 	}
 	madvise((void *)(uintptr_t)memory, size, MADV_DONTNEED);
 	start = now_ns();
-	for (int i = 0; i < pages; i++)
-		memory[(size_t)i * page] = 1;
+	for (int i = 0; i < pages; i++) {
+		if (writes)
+			memory[(size_t)i * page] = 1;
+		else
+			(void)memory[(size_t)i * page];
+	}
 	return now_ns() - start;
 }
 
@@ -165,7 +172,7 @@ static uint64_t helper_cold(int calls)
 	return ns[calls / 2];
 }
 
-static uint64_t helper_time(const struct order *o)
+static uint64_t helper_time(const struct calibration_order *o)
 {
 	uint64_t start;
 
@@ -174,8 +181,8 @@ static uint64_t helper_time(const struct order *o)
 		helper_switches(o->calls);
 		return now_ns() - start;
 	}
-	if (o->what == 4)
-		return helper_faults(o->calls);
+	if (o->what == 4 || o->what == 6)
+		return helper_faults(o->calls, o->what == 4);
 	if (o->what == 5)
 		return helper_cold(o->calls);
 	start = now_ns();
@@ -190,27 +197,31 @@ static uint64_t helper_time(const struct order *o)
 	return now_ns() - start;
 }
 
-/* The ns of a typical round: the lower quartile of a batch. If the quartile is far from the
- * best round, the batch was disturbed: try again, and take the best batch. */
-static uint64_t helper_typical(const struct order *o)
+/*
+ * The ns of a typical round: the lower quartile of a batch. If the quartile is far from the
+ * best round, the batch was disturbed: try again, and take the best batch. What a round
+ * takes differs by a factor of fifty between hosts (a page fault of some virtual machines).
+ */
+static uint64_t helper_typical(const struct calibration_order *o)
 {
 	/* a round of context switches begins with a fork, so it is long: do few */
-	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS;
-	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX;
+	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS, done;
+	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX, end;
 
 	if (o->once) {
-		helper_time(&(struct order){.what = o->what, .calls = WARM_CALLS});
+		helper_time(&(struct calibration_order){.what = o->what, .calls = WARM_CALLS});
 		return helper_time(o);
 	}
 
 	for (int batch = 0; batch < BATCHES; batch++) {
-		for (size_t r = 0; r < rounds; r++)
-			ns[r] = helper_time(o);
-		qsort(ns, rounds, sizeof(*ns), ascending);
+		end = now_ns() + BATCH_NS;
+		for (done = 0; done < rounds && (done < LEAST_ROUNDS || now_ns() < end); done++)
+			ns[done] = helper_time(o);
+		qsort(ns, done, sizeof(*ns), ascending);
 		if (ns[0] < least)
 			least = ns[0];
-		if (ns[rounds / 4] < best)
-			best = ns[rounds / 4];
+		if (ns[done / 4] < best)
+			best = ns[done / 4];
 		if (best - least <= least / 4)
 			break;
 	}
@@ -221,7 +232,7 @@ static uint64_t helper_typical(const struct order *o)
  * other processes of peaktop. */
 static void helper(int socket, pid_t parent)
 {
-	struct order o;
+	struct calibration_order o;
 	uint64_t ns;
 
 	prctl(PR_SET_NAME, "peaktop-measure");
@@ -268,7 +279,7 @@ static void helper_stop(struct helper_process *h)
 }
 
 /* Typical time of a round, ns; 0 if the helper failed. */
-static uint64_t helper_order(const struct helper_process *h, const struct order *o)
+static uint64_t helper_order(const struct helper_process *h, const struct calibration_order *o)
 {
 	uint64_t ns = 0;
 
@@ -280,7 +291,7 @@ static uint64_t helper_order(const struct helper_process *h, const struct order 
 
 static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
 {
-	return helper_order(h, &(struct order){.what = what, .calls = calls});
+	return helper_order(h, &(struct calibration_order){.what = what, .calls = calls});
 }
 
 struct find_self {
@@ -365,7 +376,7 @@ static uint64_t densest(uint64_t *value, size_t n)
 static double pair_ratio(struct collector *c, const struct helper_process *h, int class,
 			 uint32_t slot, double *program)
 {
-	const struct order o = {
+	const struct calibration_order o = {
 	    .what = class, .calls = class ? STEPPED_TRAP_CALLS : TRAP_CALLS, .once = 1};
 	uint64_t ppm[TRAP_ROUNDS], ns[TRAP_ROUNDS], calls;
 	struct pt_hist before, after;
@@ -406,11 +417,11 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	struct pt_site *sites = kernel_side_sites(c->kernel);
 	int calls = class ? STEPPED_CALLS : CALLS, fd;
 	struct attach_point points[2];
+	struct attach_points set = {.list = points, .nr = 2};
 	struct attachment a;
 	uint64_t bare, probed, cold = 0, bare_cold = 0;
 	double ratio, program;
 	struct pt_hist hist;
-	size_t bad;
 
 	if (target_mappings(getpid(), find_mapping, &start) != 1 ||
 	    target_mappings(getpid(), find_mapping, &end) != 1)
@@ -435,9 +446,8 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 	bare = helper_ask(h, class, calls);
 	if (class == SITE_EMULATED)
 		bare_cold = helper_ask(h, 5, COLD_CALLS);
-	if (!attach_points(&a, kernel_side_site_program(c->kernel),
-			   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, h->pid, points, 2,
-			   &bad)) {
+	if (!attach_points(&a, kernel_side_program(c->kernel, PROGRAM_SITE),
+			   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, h->pid, &set)) {
 		probed = helper_ask(h, class, calls);
 		ratio = pair_ratio(c, h, class, slot, &program);
 		c->cost.trap[class] = (uint32_t)(ratio * program);
@@ -497,6 +507,7 @@ static void calibrate_switches(struct collector *c, const struct helper_process 
 static void calibrate_faults(struct collector *c, const struct helper_process *h)
 {
 	c->cost.minor_fault = (uint32_t)(helper_ask(h, 4, PAGES) / PAGES);
+	c->cost.read_fault = (uint32_t)(helper_ask(h, 6, PAGES) / PAGES);
 }
 
 /* Delete the helper's operations, so that they do not appear among the target's. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Measures the cost of probes on this host. */
-#ifndef PEAKTOP_COLLECT_CALIBRATE_H
-#define PEAKTOP_COLLECT_CALIBRATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@ struct probe_cost {
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
 	uint32_t system_call, context_switch, minor_fault; /* on this host without probes */
+	uint32_t read_fault; /* a page fault for which no page has to be cleared */
 };
 
 /* Measure c->cost, before anything is armed. Returns 0, or a negative errno if no helper can
@@ -39,5 +39,3 @@ struct tick_cost {
  * interrupts are attached. Returns false if other tasks had the CPU nearly all the time.
  */
 bool calibrate_tick(struct pt_control *control, unsigned int hz, struct tick_cost *out);
-
-#endif

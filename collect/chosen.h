@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The threads that the user chose: only their calls are counted, in all layers. */
-#ifndef PEAKTOP_COLLECT_CHOSEN_H
-#define PEAKTOP_COLLECT_CHOSEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void chosen_request(struct collector *c, const struct rec_choice *req);
 /* True if an open call of this thread is to be shown that began at `start`. */
 bool chosen_shows(const struct collector *c, uint32_t tgid, uint32_t tid, uint64_t start);
 void chosen_release(struct collector *c);
-
-#endif

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/asleep.h"
 #include "collect/begin.h"
-#include "collect/calibrate.h"
+#include "collect/cleaner.h"
 #include "collect/descend.h"
+#include "collect/finish.h"
 #include "collect/functions.h"
 #include "collect/guard.h"
 #include "collect/kernel_functions.h"
@@ -36,51 +38,29 @@
 #define MS 1000000ull
 
 enum {
-	DESCENT_RING_MS =
-	    5,	      /* read often: a blown fuse costs the target until the collector reacts */
-	RING_MS = 25, /* read on a timer: wake-ups by BPF programs would be traced, too; only a
-			 blown fuse does */
-	TOKENS_MS = 50,
 	EARLY_MS = 5, /* timers that are due so soon run in the same turn: each turn costs time */
-	GOVERN_EARLY_MS = 15, /* ... and the governor, if it is not in a hurry */
-	HEARTBEAT_MS = 2000,  /* without a heartbeat for so long, probes are removed */
-	ALIVE_MS = 200,
-	FIRST_SLICE_MS = 250, /* show the first results early */
+	CALM_EARLY_MS = 15,  /* ... so soon, if the governor is not in a hurry */
+	HEARTBEAT_MS = 2000, /* without a heartbeat for so long, probes are removed */
+	ALIVE_MS = 500,
+	FIRST_SLICE_MS = 100, /* show the first results early */
 	READER_KEEP_MS = 50,
 	READER_KEEP_LOOKING_MS = 5000,
 	GO_MS = 10000, /* start -- CMD after this if the front sends no request */
 };
 
-struct loop {
+struct collector_loop {
 	struct collector *c;
 	uint64_t go_by; /* -- CMD starts then even without REQ_GO */
 	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
-	bool going;	       /* the measurement has begun */
-	uint64_t govern_early; /* the governor may run this much earlier than planned */
-	bool waiting;	       /* waits for REQ_TARGET */
-	bool descend_waits;    /* `descend` holds the set to be armed next */
+	bool going;	    /* the measurement has begun */
+	uint64_t early;	    /* ns that timers may run earlier than planned */
+	bool waiting;	    /* waits for REQ_TARGET */
+	bool descend_waits; /* `descend` holds the set to be armed next */
 	struct req_descend descend;
 	struct req_fnode descend_nodes[PT_FNODES];
 };
 
 /* ---- requests of the front -------------------------------------------- */
-
-static void give_file(struct collector *c, const struct req_file *req, bool debug)
-{
-	struct record rec = {.type = REC_FILE};
-	int fd;
-
-	if (debug) {
-		fd = module_debug_file(c, req->module, req->build_id, req->name);
-	} else {
-		fd = module_content(c, req->module);
-	}
-	rec.file =
-	    (struct rec_file){.module = req->module, .debug = debug, .error = fd < 0 ? fd : 0};
-	/* if sending failed, the descriptor is still ours */
-	if (channel_send(c->front, &rec, fd >= 0 ? fd : -1) && fd >= 0)
-		close(fd);
-}
 
 static void set_layers(struct collector *c, uint32_t mask)
 {
@@ -105,7 +85,7 @@ static void set_layers(struct collector *c, uint32_t mask)
 }
 
 /* Reset the counters when measuring starts: calls were counted while probes were attached. */
-static void slices_begin(struct loop *l)
+static void slices_begin(struct collector_loop *l)
 {
 	struct collector *c = l->c;
 
@@ -117,7 +97,7 @@ static void slices_begin(struct loop *l)
 	steal_begin(c);
 }
 
-static void go(struct loop *l)
+static void go(struct collector_loop *l)
 {
 	if (l->going)
 		return;
@@ -128,7 +108,7 @@ static void go(struct loop *l)
 	launch_go(l->c);
 }
 
-static void layers_begin(struct loop *l)
+static void layers_begin(struct collector_loop *l)
 {
 	struct collector *c = l->c;
 
@@ -142,7 +122,7 @@ static void layers_begin(struct loop *l)
 	c->loop.heartbeat_ns = now_ns();
 }
 
-static void pick_target(struct loop *l, uint32_t pid)
+static void pick_target(struct collector_loop *l, uint32_t pid)
 {
 	struct collector *c = l->c;
 	int err;
@@ -165,43 +145,7 @@ static void pick_target(struct loop *l, uint32_t pid)
 	layers_begin(l);
 }
 
-/* The front is stopped or hangs: remove all probes, because nobody could stop the measurement. */
-static void fall_asleep(struct collector *c)
-{
-	c->loop.asleep = true;
-	functions_sleep(c);
-	units_sleep(c);
-	kernel_functions_sleep(c);
-	descend_sleep(c);
-	snapshots_end(c);
-	share_end(c);
-	waits_pause(c);
-}
-
-static void wake_up(struct collector *c)
-{
-	c->loop.asleep = false;
-	guard_beat();
-	guard_reset();
-	for (unsigned int i = 0; i < c->targets.nr; i++)
-		modules_scan(c, c->targets.list[i]);
-	units_wake(c);
-	functions_wake(c);
-	kernel_functions_wake(c);
-	descend_wake(c);
-	/* slice.start is 0 before the first slice */
-	send_note(c, NOTE_WARNING, "%s: nothing was measured from %.1f to %.1f s",
-		  c->loop.held_up
-		      ? "the collector hung for more than 3 s, so all probes were removed"
-		      : "peaktop was stopped",
-		  c->slice.start > c->start_ns ? (double)(c->slice.start - c->start_ns) / 1e9 : 0.,
-		  (double)session_ns(c) / 1e9);
-	c->loop.held_up = false;
-	c->slice.start = now_ns();
-	c->slice.end = c->slice.start + c->slice.interval_ns;
-}
-
-static void descend_now(struct loop *l)
+static void descend_now(struct collector_loop *l)
 {
 	if (l->descend_waits)
 		descend_request(l->c, &l->descend);
@@ -212,7 +156,7 @@ static void descend_now(struct loop *l)
  * If several sets arrive at once, arm only the last: attaching and detaching each set costs the
  * target more than its hits.
  */
-static void descend_later(struct loop *l, const struct req_descend *req)
+static void descend_later(struct collector_loop *l, const struct req_descend *req)
 {
 	if (req->nr_nodes > PT_FNODES) {
 		descend_request(l->c, req);
@@ -225,7 +169,7 @@ static void descend_later(struct loop *l, const struct req_descend *req)
 	l->descend_waits = true;
 }
 
-static void on_request(struct loop *l, const struct record *rec)
+static void on_request(struct collector_loop *l, const struct record *rec)
 {
 	struct collector *c = l->c;
 
@@ -272,10 +216,10 @@ static void on_request(struct loop *l, const struct record *rec)
 		chosen_request(c, &rec->choice);
 		break;
 	case REQ_FILE:
-		give_file(c, &rec->req_file, false);
+		file_serve(c, &rec->req_file, false);
 		break;
 	case REQ_DEBUG_FILE:
-		give_file(c, &rec->req_file, true);
+		file_serve(c, &rec->req_file, true);
 		break;
 	case REQ_GO:
 		go(l);
@@ -292,7 +236,7 @@ static void on_request(struct loop *l, const struct record *rec)
 	}
 }
 
-static void front_read(struct loop *l)
+static void front_read(struct collector_loop *l)
 {
 	const struct record *rec;
 	struct collector *c = l->c;
@@ -315,12 +259,12 @@ static void front_read(struct loop *l)
 /* ---- the loop --------------------------------------------------------- */
 
 /* True once -- CMD is executed: before that the target is still a peaktop process. */
-static bool can_take_snapshots(const struct loop *l)
+static bool can_take_snapshots(const struct collector_loop *l)
 {
 	return l->going || !l->c->options->command;
 }
 
-static int timeout_ms(const struct loop *l, uint64_t now)
+static int timeout_ms(const struct collector_loop *l, uint64_t now)
 {
 	uint64_t next = l->going ? l->c->slice.end : now + 100 * MS;
 
@@ -337,7 +281,7 @@ static int timeout_ms(const struct loop *l, uint64_t now)
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
 }
 
-static void guard_look(struct loop *l)
+static void guard_look(struct collector_loop *l)
 {
 	guard_turn();
 	if (l->waiting || l->c->loop.asleep)
@@ -350,18 +294,17 @@ static void guard_look(struct loop *l)
 	guard_reset();
 }
 
-static void govern(struct loop *l, uint64_t now)
+static void govern(struct collector_loop *l, uint64_t now)
 {
 	uint64_t kernel = kernel_functions_govern(l->c, now);
 
 	l->next_govern = functions_govern(l->c, now);
 	if (kernel < l->next_govern)
 		l->next_govern = kernel;
-	l->govern_early =
-	    l->next_govern > now + 2 * GOVERN_EARLY_MS * MS ? GOVERN_EARLY_MS * MS : 0;
+	l->early = (l->next_govern > now + 2 * CALM_EARLY_MS * MS ? CALM_EARLY_MS : EARLY_MS) * MS;
 }
 
-static void timers(struct loop *l)
+static void timers(struct collector_loop *l)
 {
 	const struct record alive = {.type = REC_ALIVE};
 	struct collector *c = l->c;
@@ -377,36 +320,32 @@ static void timers(struct loop *l)
 		return;
 	}
 
-	if (now + EARLY_MS * MS >= l->next_ring) {
+	if (now + l->early >= l->next_ring) {
 		ring_read(c);
-		l->next_ring = now + (functions_waiting(c)  ? 2
-				      : descend_is_armed(c) ? DESCENT_RING_MS
-							    : RING_MS) *
-					 MS;
+		l->next_ring = now + ring_interval_ns(c);
 	}
-	if (now + EARLY_MS * MS >= l->next_tokens) {
-		tokens_refill(c);
+	if (now + l->early >= l->next_tokens) {
+		l->next_tokens = now + tokens_refill(c) * MS;
 		descend_refill(c);
 		snapshots_refill(c);
-		l->next_tokens = now + TOKENS_MS * MS;
 	}
 	if (now >= l->next_snapshots && can_take_snapshots(l))
 		l->next_snapshots = snapshots_turn(c, now);
 	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);
-	if (now + l->govern_early >= l->next_govern) {
+	if (now + (l->early > EARLY_MS * MS ? l->early : 0) >= l->next_govern) {
 		govern(l, now);
 		share_hold(c);
 	}
 	if (l->going && now >= c->slice.end) {
 		for (unsigned int i = 0; i < c->targets.nr; i++)
-			modules_scan(c, c->targets.list[i]);
+			modules_look(c, c->targets.list[i]);
 		targets_check(c);
 		slice_end(c, false);
-		c->slice.end += c->slice.interval_ns;
+		slice_next(c, c->slice.end);
 		if (c->slice.end < now)
-			c->slice.end = now + c->slice.interval_ns;
+			slice_next(c, now);
 	}
 	if (now - c->loop.heartbeat_ns > HEARTBEAT_MS * MS && !l->waiting && !front_has_said(c))
 		fall_asleep(c);
@@ -423,13 +362,15 @@ static void targets_end(struct collector *c, struct pollfd *fds)
 		fds[i] = (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
 	if (poll(fds, n, 0) <= 0)
 		return;
+	/* their last stacks are unwound with their mappings */
+	ring_drain(c);
 	for (unsigned int i = n; i > 0; i--) {
 		if (fds[i - 1].revents)
 			target_ended(c, i - 1);
 	}
 }
 
-static void loop_run(struct loop *l)
+static void loop_run(struct collector_loop *l)
 {
 	struct collector *c = l->c;
 	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 2, sizeof(*fds));
@@ -448,8 +389,10 @@ static void loop_run(struct loop *l)
 		    (struct pollfd){.fd = kernel_side_wake_fd(c->kernel), .events = POLLIN};
 		poll(fds, n + 2, timeout_ms(l, now_ns()));
 		/* a fuse has blown: end the burst now */
-		if (fds[n + 1].revents)
+		if (fds[n + 1].revents) {
+			kernel_side_woken(c->kernel);
 			l->next_ring = l->next_govern = 0;
+		}
 		guard_look(l);
 		if (fds[0].revents & POLLOUT)
 			channel_flush(c->front);
@@ -471,98 +414,10 @@ static void loop_run(struct loop *l)
 	free(fds);
 }
 
-/* Remove all probes, send the last slice and REC_BYE with the error. */
-static void finish(struct collector *c)
-{
-	struct record bye = {.type = REC_BYE};
-	uint64_t until = now_ns() + 1000 * MS;
-
-	if (c->kernel && c->slice.start && c->loop.heartbeat_ns) {
-		functions_govern(c, now_ns());
-		ring_drain(c);
-		snapshots_end(c);
-		waits_end(c);
-		share_hold(c);
-		gates_close(c);
-		for (unsigned int i = 0; i < c->functions.nr; i++)
-			function_gate_close(c, c->functions.list[i]);
-		for (unsigned int i = 0; i < c->functions.nr; i++)
-			function_links_stop(c->functions.list[i], true);
-		kernel_functions_sleep(c);
-		kernel_side_layers(c->kernel, 0);
-		ring_drain(c);
-		slice_end(c, true);
-		cost_note(c);
-		steal_note(c);
-	}
-	bye.bye.error = c->loop.error;
-	send_record(c, &bye);
-	while (channel_flush(c->front) == 1 && now_ns() < until) {
-		struct pollfd p = {.fd = channel_fd(c->front), .events = POLLOUT};
-
-		poll(&p, 1, 100);
-	}
-}
-
-static int begin(struct collector *c)
-{
-	const struct collector_options *o = c->options;
-	struct pt_control *control;
-	int err = kernel_side_new(&c->kernel);
-
-	if (!err && begin_front_is_gone(c))
-		return -EPIPE;
-	if (err) {
-		send_refused(c, 0, 0, err, "%s",
-			     err == -ENODEV ? "this kernel has no BTF (/sys/kernel/btf/vmlinux); "
-					      "peaktop needs Linux 5.15 with CONFIG_DEBUG_INFO_BTF"
-					    : strerror(-err));
-		return err;
-	}
-	err = kernel_side_load(c->kernel);
-	if (err) {
-		begin_load_refused(c, err);
-		return err;
-	}
-	if (begin_front_is_gone(c))
-		return -EPIPE;
-	control = kernel_side_control(c->kernel);
-	err = kernel_side_attach_life(c->kernel);
-	if (err) {
-		send_refused(c, 0, 0, err, "cannot attach tracepoints: %s; see peaktop doctor",
-			     strerror(-err));
-		return err;
-	}
-	err = begin_launch_and_limit(c);
-	if (err)
-		return err;
-	calibrate(c);
-	budget_calibrated(c);
-	if (begin_front_is_gone(c))
-		return -EPIPE;
-	control->slot_block = control->next_slot++;
-	control->slot_lock = control->next_slot++;
-	control->slot_runqueue = control->next_slot++;
-	for (uint32_t s = 0; s < PT_SLOTS; s++)
-		control->correction[s] = 0;
-	control->follow = o->follow;
-	control->check_exec = target_rights_matter();
-	control->phase_mode = o->phases;
-	if (o->command) {
-		err = target_add(c, c->command.pid, true, 0);
-	}
-	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
-		err = target_add(c, o->pids[i], true, 0);
-		if (err)
-			target_refused(c, 0, o->pids[i], err);
-	}
-	return err;
-}
-
 int collector_run(int fd, const struct collector_options *options)
 {
 	struct collector *c = calloc(1, sizeof(*c));
-	struct loop l = {.c = c};
+	struct collector_loop l = {.c = c};
 	int status;
 
 	begin_process();
@@ -578,8 +433,9 @@ int collector_run(int fd, const struct collector_options *options)
 		send_meta(c);
 	/* fork before there are links, maps or threads that the child would inherit */
 	c->files.opener = opener_start(options);
+	cleaner_start(channel_fd(c->front));
 	begin_hurry(c);
-	c->loop.error = begin(c);
+	c->loop.error = collector_begin(c);
 	if (!c->loop.error) {
 		l.waiting = options->pick;
 		guard_start(channel_fd(c->front));
@@ -587,17 +443,20 @@ int collector_run(int fd, const struct collector_options *options)
 			layers_begin(&l);
 		loop_run(&l);
 	}
-	finish(c);
-	reader_end();
+	collector_finish(c);
 	launch_end(c, l.going);
 	site_check_release(c);
-	opener_stop(c->files.opener);
 	share_end(c);
 	functions_release(c);
 	kernel_functions_release(c);
 	attach_settle();
 	guard_stop();
+	cleaner_dismiss();
 	kernel_side_free(c->kernel);
+	if (!c->loop.error)
+		files_serve(c);
+	reader_end();
+	opener_stop(c->files.opener);
 	kernel_names_release();
 	kernel_symbols_free(c);
 	modules_release(c);

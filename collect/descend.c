@@ -35,11 +35,7 @@ bool descend_is_of(const struct collector *c, const struct function *f)
 
 void descend_links_release(struct descent_arming *d)
 {
-	for (uint32_t i = 0; i < d->nr_links; i++)
-		attachment_release(&d->links[i], false);
-	free(d->links);
-	d->links = NULL;
-	d->nr_links = 0;
+	attachments_release(&d->links);
 }
 
 /* Remove the descent's flags from f0's own entry in the site table. */
@@ -167,7 +163,7 @@ bool descend_site_is_armed(const struct collector *c, const struct rec_site *s)
 
 	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
 		if (d->sites[i].module == s->module && d->sites[i].offset == s->offset)
-			return !d->sites[i].dead && d->nr_links;
+			return !d->sites[i].dead && d->links.nr;
 	}
 	return false;
 }
@@ -175,11 +171,10 @@ bool descend_site_is_armed(const struct collector *c, const struct rec_site *s)
 static uint64_t address_of(const struct collector *c, uint32_t module, uint64_t offset)
 {
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		const struct file_mapping *m = &c->files.mappings[i];
+		uint64_t address = mapping_address(&c->files.mappings[i], module, offset);
 
-		if (m->module == module && offset >= m->offset &&
-		    offset - m->offset < m->end - m->start)
-			return m->start + (offset - m->offset);
+		if (address)
+			return address;
 	}
 	return 0;
 }
@@ -224,43 +219,31 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 {
 	struct attach_point points[MAX_NODE_SITES];
 	uint32_t of[MAX_NODE_SITES];
-	struct attachment a, *grown;
-	int fd = module_file(c, module), err;
-	size_t n, bad;
+	struct attachment *one = attachments_next(&d->links, MAX_NODE_LINKS);
+	struct attach_points set;
+	int err;
 
-	if (fd < 0)
-		return fd;
+	if (!one)
+		return -ENOMEM;
 	for (;;) {
-		n = 0;
+		set = (struct attach_points){.list = points};
 		for (uint32_t i = 0; i < d->nr_sites; i++) {
 			if (d->sites[i].dead || d->sites[i].shared || d->sites[i].module != module)
 				continue;
-			of[n] = i;
-			points[n++] = (struct attach_point){.offset = d->sites[i].offset,
-							    .cookie = d->sites[i].index};
+			of[set.nr] = i;
+			points[set.nr++] = (struct attach_point){.offset = d->sites[i].offset,
+								 .cookie = d->sites[i].index};
 		}
-		err = module_answers(c, module, points, n);
-		if (err)
-			return err;
-		err = attach_points(&a, kernel_side_site_program(c->kernel),
-				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points,
-				    n, &bad);
-		if (!err || bad >= n)
+		err = module_attach(c, module, pid, &set, one);
+		if (!err || set.refused >= set.nr)
 			break;
-		d->sites[of[bad]].dead = true;
-		descend_node_lost(c, d, &d->sites[of[bad]], FNODE_REFUSED);
+		d->sites[of[set.refused]].dead = true;
+		descend_node_lost(c, d, &d->sites[of[set.refused]], FNODE_REFUSED);
 	}
-	if (err || !a.nr)
+	if (err || !set.nr)
 		return err;
-	grown = d->nr_links < MAX_NODE_LINKS ? realloc(d->links, (d->nr_links + 1) * sizeof(*grown))
-					     : NULL;
-	if (!grown) {
-		attachment_release(&a, false);
-		return -ENOMEM;
-	}
-	d->links = grown;
-	d->links[d->nr_links++] = a;
-	budget_attached(c, n);
+	d->links.nr++;
+	budget_attached(c, set.nr);
 	return 0;
 }
 
@@ -268,7 +251,7 @@ void descend_attach(struct collector *c, struct function *f)
 {
 	struct descent_arming *d = c->descent;
 
-	if (!descend_is_of(c, f) || d->nr_links)
+	if (!descend_is_of(c, f) || d->links.nr)
 		return;
 	for (unsigned int t = 0; t < c->targets.nr; t++) {
 		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
@@ -303,7 +286,7 @@ static void interrupts_calibrate(struct collector *c)
  * sleeps are recorded. */
 static void clocks_start(struct collector *c, struct descent_arming *d)
 {
-	clocks_attach(&d->clocks, kernel_side_sample_program(c->kernel),
+	clocks_attach(&d->clocks, kernel_side_program(c->kernel, PROGRAM_SAMPLE),
 		      kernel_side_control(c->kernel)->nr_cpus, SAMPLE_HZ);
 	if (d->clocks.nr && !kernel_side_control(c->kernel)->tick_ns)
 		interrupts_calibrate(c);
@@ -443,7 +426,6 @@ void descend_request(struct collector *c, const struct req_descend *req)
 {
 	struct function *f = function_by_op(c, req->op);
 	const char *wrong = request_check(c, req, f);
-	struct record ack = {.type = REC_ACK};
 	int err;
 
 	if (wrong) {
@@ -466,8 +448,7 @@ void descend_request(struct collector *c, const struct req_descend *req)
 			return;
 		}
 	}
-	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
-	send_record(c, &ack);
+	send_ack(c, req->epoch);
 }
 
 bool descend_is_armed(const struct collector *c)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A descent in the collector: its fnodes are armed inside calls of one function, f0. */
-#ifndef PEAKTOP_COLLECT_DESCEND_H
-#define PEAKTOP_COLLECT_DESCEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ void descend_sleep(struct collector *c);
 void descend_wake(struct collector *c);
 /* End the descent and release its set. */
 void descend_end(struct collector *c);
-
-#endif

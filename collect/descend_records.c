@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "analysis/base/syscall_names.h"
+#include "collect/budget.h"
 #include "collect/descend.h"
 #include "collect/descend_state.h"
 #include "collect/host_waits.h"
+#include "collect/kernel_names.h"
 #include "collect/kernel_symbols.h"
 #include "collect/kernel_work.h"
 #include "collect/learn.h"
@@ -15,8 +17,9 @@
 #include "collect/stream.h"
 
 enum {
-	STACK_LATE_NS = 1000000
-}; /* more than the time from a context switch to the copy of the stack */
+	STACK_LATE_NS = 1000000, /* more than from a context switch to the copy of the stack */
+	KERNEL_LINE = 4096,
+};
 
 static uint64_t less(uint64_t from, uint64_t what)
 {
@@ -63,7 +66,7 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 	struct record rec = {.type = REC_CALL};
 	struct rec_call *call = &rec.call;
 	struct host_waits waits;
-	char irq[32];
+	char irq[96];
 
 	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
 	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
@@ -116,6 +119,7 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	struct record rec = {.type = REC_STACK};
 	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
 	uint64_t words[PT_STACK / 8];
+	char functions[KERNEL_LINE];
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
 	out->op = d->op;
@@ -129,7 +133,10 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	out->nr_words = r->bytes / 8;
 	out->words = words;
 	out->kernel = kernel;
-	out->nr_kernel = out->sleep.object == SLEEP_ON_GOROUTINE ? 0 : kernel_frames(c, r, kernel);
+	kernel_names_line(r->kernel, r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0, functions,
+			  sizeof(functions));
+	out->functions = functions;
+	out->nr_kernel = out->sleep.work == SLEEP_PARKED ? 0 : kernel_frames(c, r, kernel);
 	rec.stack = *out;
 	send_record(c, &rec);
 }
@@ -181,12 +188,12 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 }
 
 /* Buffers for the strings of a sleep until it is sent. */
-struct sleep_texts {
-	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[32], doing[96];
+struct sleep_strings {
+	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[96], doing[96];
 };
 
-static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
-		       struct rec_sleep *s, struct sleep_texts *text)
+static void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s,
+		       struct sleep_strings *text)
 {
 	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS
 			       ? syscall_name((unsigned int)r->syscall)
@@ -195,35 +202,22 @@ static void sleep_fill(const struct pt_record_sleep *r, const struct pt_record_s
 	memset(text, 0, sizeof(*text));
 	if (sleep_of_goroutine(r, s))
 		return;
-	snprintf(text->waker, sizeof(text->waker), "%.*s", PT_COMM, r->waker_comm);
 	*s = (struct rec_sleep){.syscall = call ? (int32_t)r->syscall : -1,
 				.call = call ? call : "",
-				.name = "",
-				.waker = "",
-				.holder = "",
+				.holder = text->owner,
 				.doing = "",
 				.slept_ns = r->slept,
 				.asked_ns = r->asked,
 				.slack_ns = r->slack,
 				.retransmits = r->retransmits};
 	sleep_object(r, s, text->name, sizeof(text->name));
-	sleep_refine(r, stack, s, text->name, sizeof(text->name));
-	s->ended_by = sleep_end(r, s);
-	if (s->ended_by == ENDED_TASK) {
-		s->waker_pid = r->waker_tgid;
-		s->waker_tid = r->waker_tid;
-		s->waker = text->waker;
-		if (s->exclusive || s->object == SLEEP_ON_KERNEL_LOCK ||
-		    s->object == SLEEP_ON_FILE_LOCK)
-			s->holder = text->waker;
-	} else if (r->waker_irq) {
-		s->waker = irq_name(r->waker_irq - 1, text->irq, sizeof(text->irq));
-	}
-	if (s->exclusive && s->ended_by != ENDED_TASK && r->owner) {
+	sleep_waking(r, s, text->waker, sizeof(text->waker));
+	s->interrupt = text->irq;
+	if (r->waker_irq)
+		s->interrupt = irq_name(r->waker_irq - 1, text->irq, sizeof(text->irq));
+	if (r->owner)
 		target_thread_comm((pid_t)r->head.tgid, (pid_t)r->owner, text->owner,
 				   sizeof(text->owner));
-		s->holder = text->owner;
-	}
 	sleep_doing(r, s, text->doing, sizeof(text->doing));
 }
 
@@ -233,7 +227,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	struct record rec = {.type = REC_WITNESS};
 	struct rec_witness *w = &rec.witness;
 	const struct pt_record_stack *stack;
-	struct sleep_texts text;
+	struct sleep_strings text;
 	struct rec_stack out;
 	struct kernel_work work;
 
@@ -249,12 +243,14 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	    .node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
 	};
 	stack = stack_of(d, r);
-	sleep_fill(r, stack, &w->sleep, &text);
+	sleep_fill(r, &w->sleep, &text);
 	kernel_work_of_sleep(c, r, stack, &work);
 	kernel_work_send(&work, &w->sleep);
 	/* the wait is caused by peaktop's probe, so it is no cause of the program's latency */
-	if (stack && kernel_in_probe(stack))
-		w->sleep.object = SLEEP_IN_PROBE;
+	if (stack && kernel_in_probe(stack)) {
+		w->sleep.work = SLEEP_IN_PROBE;
+		budget_slept(c, r->slept);
+	}
 	if (!stack) {
 		send_record(c, &rec);
 		return;

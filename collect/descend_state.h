@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The armed set of a descent: private to descend.c, descend_fuses.c and descend_records.c. */
-#ifndef PEAKTOP_COLLECT_DESCEND_STATE_H
-#define PEAKTOP_COLLECT_DESCEND_STATE_H
+#pragma once
 
 #include "collect/state.h"
 
@@ -38,8 +37,7 @@ struct descent_arming {
 	uint32_t parent[PT_FNODES]; /* index + 1 of each node's parent; 0: f0 */
 	struct node_site sites[MAX_NODE_SITES];
 	uint32_t nr_sites;
-	struct attachment *links;
-	uint32_t nr_links;
+	struct attachments links;
 	uint64_t spent_ns;	 /* cost of hits since the last profile */
 	uint64_t renewed_ns;	 /* time of the last check of the whole set */
 	uint64_t renewed_cpu_ns; /* CPU time of the targets at that check */
@@ -58,5 +56,3 @@ void descend_links_release(struct descent_arming *d);
  * fnode_lost. */
 void descend_node_lost(struct collector *c, const struct descent_arming *d,
 		       const struct node_site *s, uint32_t reason);
-
-#endif

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "collect/calibrate.h"
 #include "collect/kernel_waits.h"
+#include "collect/process/small_file.h"
 #include "collect/state.h"
 #include "collect/steal.h"
 #include "collect/stream.h"
@@ -24,20 +24,6 @@ static void check(struct collector *c, const char *name, bool ok, const char *ne
 	rec.check = (struct rec_check){
 	    .name = name, .ok = ok, .needed_for = needed_for, .remedy = ok ? "" : remedy};
 	send_record(c, &rec);
-}
-
-static bool file_says(const char *path, const char *word)
-{
-	char buf[256];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return false;
-	buf[n] = '\0';
-	return strstr(buf, word) != NULL;
 }
 
 static bool has_landlock(void)
@@ -109,6 +95,7 @@ static void check_layers(struct collector *c)
 static void check_probes(struct collector *c)
 {
 	enum uprobe_method method = kernel_side_uprobes(c->kernel);
+	char type[64];
 
 	check(c, "uprobes", method != UPROBE_NONE, "latencies of user functions",
 	      "a kernel with CONFIG_UPROBE_EVENTS");
@@ -122,7 +109,8 @@ static void check_probes(struct collector *c)
 	      "probes attach but do not fire on this host; latencies are not corrected");
 	check(c, "kernel functions",
 	      access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
-		  file_says("/sys/bus/event_source/devices/kprobe/type", ""),
+		  small_file_read(type, sizeof(type),
+				  "/sys/bus/event_source/devices/kprobe/type") >= 0,
 	      "profiles of kernel functions",
 	      "a kernel with CONFIG_KPROBES; without it kernel paths come from stacks only");
 }
@@ -143,7 +131,7 @@ int collector_doctor(int fd)
 		return 1;
 	c->start_ns = now_ns();
 	send_meta(c);
-	err = kernel_side_new(&c->kernel);
+	err = kernel_side_new(&c->kernel, true);
 	check(c, "BTF", !err, "everything",
 	      "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)");
 	if (!err) {

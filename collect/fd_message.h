@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages of a fixed size between the collector and its helpers, optionally with a
  * descriptor. */
-#ifndef PEAKTOP_FD_MESSAGE_H
-#define PEAKTOP_FD_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ int fd_message_send(int socket, void *data, size_t size, int fd, int flags);
  * the caller must close. `flags` as for recvmsg(2). Returns 0, -EINTR or -EPIPE.
  */
 int fd_message_receive(int socket, void *data, size_t size, int *fd, int flags);
-
-#endif

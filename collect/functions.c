@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Watched functions: checks and attaches their sites. The governor (govern.c) decides when
  * they are armed. */
-#include "collect/functions.h"
+#include "analysis/base/array.h"
+#include "analysis/session/record_codec.h"
+#include "analysis/session/record_copy.h"
 #include "collect/calibrate.h"
 #include "collect/descend.h"
+#include "collect/functions_impl.h"
 #include "collect/kernel_symbols.h"
 #include "collect/learn.h"
 #include "collect/modules.h"
@@ -19,27 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function's initial credit: half of what may be spent in advance; the other half is for the
- * layers. */
-enum { CREDIT_START_NS = 1000000000, BURST_PART = 4 };
-
-/* Sites are attached in groups: ends at return addresses, exits in the function, starts. */
-enum group { GROUP_RETURNS = 0, GROUP_EXITS, GROUP_STARTS, GROUPS };
-
-static bool starts(const struct rec_site *s)
-{
-	return s->role == SITE_ENTRY || s->role == SITE_CALL;
-}
-
-static bool has_exits(const struct function *f)
+bool function_has_exits(const struct function *f)
 {
 	if (f->exits_wait || f->exits_dropped)
 		return false;
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (f->sites[i].site.role == SITE_EXIT && !f->sites[i].dead)
-			return true;
-	}
-	return false;
+	return any_of(i, f->nr_sites, f->sites[i].site.role == SITE_EXIT && !f->sites[i].dead);
 }
 
 static pt_u32 site_flags(const struct rec_site *r)
@@ -61,7 +48,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 	s->fuse = s->hits + function_allowance(c, f, r->class);
 	s->blown = 0;
 	s->pace = f->gate_open && !budget_is_unlimited(c);
-	if (starts(r)) {
+	if (site_starts(r)) {
 		s->start_slot = f->slot;
 		s->burst = f->burst;
 		s->start_cfa = (pt_s32)r->cfa;
@@ -72,7 +59,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		 * it */
 		s->call_bytes =
 		    r->role == SITE_CALL && r->ret > r->offset ? (pt_u32)(r->ret - r->offset) : 0;
-		if (!has_exits(f))
+		if (!function_has_exits(f))
 			s->flags |= PT_SITE_NEED_RET;
 	} else {
 		s->end_slot = f->slot;
@@ -81,7 +68,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 	}
 }
 
-static void sites_write(struct collector *c, struct function *f)
+void function_sites_write(struct collector *c, struct function *f)
 {
 	for (unsigned int i = 0; i < f->nr_sites; i++)
 		site_write(c, f, &f->sites[i]);
@@ -94,15 +81,15 @@ static void return_publish(struct collector *c, const struct function *f, const 
 {
 	for (unsigned int j = 0; j < c->files.nr_mappings; j++) {
 		const struct file_mapping *m = &c->files.mappings[j];
+		uint64_t address = mapping_address(m, s->module, s->ret);
 
-		if (m->module == s->module && s->ret >= m->offset &&
-		    s->ret - m->offset < m->end - m->start)
-			kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot,
-						 m->start + (s->ret - m->offset), ends);
+		if (address)
+			kernel_side_return_known(c->kernel, (uint32_t)m->pid, f->slot, address,
+						 ends);
 	}
 }
 
-static void returns_publish(struct collector *c, struct function *f)
+void function_returns_publish(struct collector *c, struct function *f)
 {
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
 		if (f->sites[i].site.role == SITE_RETURN && !f->sites[i].dead)
@@ -117,11 +104,11 @@ void function_return_give_up(struct collector *c, struct function *f, struct fun
 	return_publish(c, f, &s->site, false);
 	function_exits_arm(c, f);
 	/* rewriting the sites clears last_ret, which could still hold this address */
-	sites_write(c, f);
+	function_sites_write(c, f);
 }
 
-static void site_report(struct collector *c, const struct function *f,
-			const struct function_site *fs, uint32_t state)
+void function_site_report(struct collector *c, const struct function *f,
+			  const struct function_site *fs, uint32_t state)
 {
 	struct record rec = {.type = REC_SITE};
 
@@ -130,201 +117,6 @@ static void site_report(struct collector *c, const struct function *f,
 	rec.site.state = state;
 	rec.site.hits = kernel_side_sites(c->kernel)[fs->index].hits;
 	send_record(c, &rec);
-}
-
-static enum group group_of(const struct rec_site *s)
-{
-	return starts(s) ? GROUP_STARTS : s->role == SITE_EXIT ? GROUP_EXITS : GROUP_RETURNS;
-}
-
-/* Attach one group of the sites of `f`, from index `from` on, that lie in one file, in one
- * process. */
-static int attach_group(struct collector *c, struct function *f, unsigned int from,
-			enum group group, pid_t pid, uint32_t module, struct attachment *a)
-{
-	struct attach_point points[MAX_FUNCTION_SITES];
-	unsigned int of[MAX_FUNCTION_SITES];
-	int fd = module_file(c, module), err;
-	size_t n, bad;
-
-	if (fd < 0)
-		return fd;
-	for (;;) {
-		n = 0;
-		for (unsigned int i = from; i < f->nr_sites; i++) {
-			struct function_site *fs = &f->sites[i];
-
-			if (fs->dead || fs->site.module != module || group_of(&fs->site) != group)
-				continue;
-			of[n] = i;
-			points[n++] =
-			    (struct attach_point){.offset = fs->site.offset, .cookie = fs->index};
-		}
-		if (!n)
-			return 0;
-		err = module_answers(c, module, points, n);
-		if (err)
-			return err;
-		err = attach_points(a, kernel_side_site_program(c->kernel),
-				    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points,
-				    n, &bad);
-		if (!err || bad >= n)
-			return err;
-		/* leave out the refused site, report it and attach the rest */
-		f->sites[of[bad]].dead = true;
-		site_report(c, f, &f->sites[of[bad]], SITE_REFUSED);
-		send_note(c, NOTE_WARNING,
-			  "%s: the kernel refuses a probe at 0x%llx (%s); calls that return there "
-			  "are not timed",
-			  f->meta.label, (unsigned long long)points[bad].offset, strerror(-err));
-	}
-}
-
-static struct attachment *links_add(struct function *f, enum group group, pid_t pid,
-				    uint32_t module)
-{
-	struct function_links *grown = realloc(f->links, (f->nr_links + 1) * sizeof(*grown));
-
-	if (!grown)
-		return NULL;
-	f->links = grown;
-	f->links[f->nr_links] =
-	    (struct function_links){.pid = pid, .module = module, .exits = group == GROUP_EXITS};
-	f->nr_links++;
-	return group == GROUP_STARTS ? &f->links[f->nr_links - 1].starts
-				     : &f->links[f->nr_links - 1].ends;
-}
-
-static uint64_t attached_sites(const struct function *f, unsigned int from, enum group group,
-			       uint32_t module)
-{
-	uint64_t n = 0;
-
-	for (unsigned int i = from; i < f->nr_sites; i++)
-		n += !f->sites[i].dead && f->sites[i].site.module == module &&
-		     group_of(&f->sites[i].site) == group;
-	return n;
-}
-
-static int attach_one(struct collector *c, struct function *f, unsigned int from, enum group g,
-		      pid_t pid, uint32_t module)
-{
-	struct attachment a = {0}, *slot;
-	int err = attach_group(c, f, from, g, pid, module, &a);
-
-	if (!a.nr)
-		return err;
-	budget_attached(c, attached_sites(f, from, g, module));
-	slot = links_add(f, g, pid, module);
-	if (slot)
-		*slot = a;
-	else
-		attachment_release(&a, false);
-	return slot ? err : -ENOMEM;
-}
-
-/* True if one of the first `links` links is for this file in this process. */
-static bool links_cover(const struct function *f, unsigned int links, pid_t pid, uint32_t module)
-{
-	for (unsigned int i = 0; i < links; i++) {
-		if (f->links[i].pid == pid && f->links[i].module == module)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Attach the sites from `from` on in every target. Ends are attached first, so that no
- * activation begins that cannot end. With `uncovered`, skip files that already have links.
- * Returns 0 or the first error.
- */
-static int links_attach(struct collector *c, struct function *f, unsigned int from, bool uncovered)
-{
-	unsigned int links = f->nr_links;
-	int err, first = 0;
-
-	for (enum group g = 0; g < GROUPS; g++) {
-		if (g == GROUP_EXITS && !has_exits(f))
-			continue;
-		for (unsigned int t = 0; t < c->targets.nr; t++) {
-			for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
-				if (!target_maps(c, c->targets.list[t]->pid, m) ||
-				    (uncovered &&
-				     links_cover(f, links, c->targets.list[t]->pid, m)))
-					continue;
-				err = attach_one(c, f, from, g, c->targets.list[t]->pid, m);
-				/* a child that has already ended is not an error */
-				if (err && err != -ESRCH && !first)
-					first = err;
-			}
-		}
-	}
-	return first;
-}
-
-void function_gate(struct collector *c, struct function *f, bool open)
-{
-	struct pt_site *table = kernel_side_sites(c->kernel);
-
-	f->gate_open = open;
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		struct pt_site *s = &table[f->sites[i].index];
-
-		__atomic_store_n(&s->pace, open && !budget_is_unlimited(c), __ATOMIC_RELAXED);
-		if (starts(&f->sites[i].site))
-			__atomic_store_n(&s->closed, !open, __ATOMIC_SEQ_CST);
-	}
-}
-
-void function_gate_close(struct collector *c, struct function *f)
-{
-	struct armed_clock now;
-
-	function_gate(c, f, false);
-	now = clock_now(c);
-	armed_off(&f->time, now.ns, now);
-}
-
-/* A burst of a descent may spend a part of the remaining budget. */
-static void burst_begins(const struct collector *c, struct function *f)
-{
-	f->burst_max_ns = (uint64_t)(budget_left(c) > 0 ? budget_left(c) / BURST_PART : 0);
-	f->burst_spent_ns = 0;
-}
-
-void function_links_start(struct collector *c, struct function *f)
-{
-	struct armed_clock now;
-
-	f->burst++;
-	kernel_side_control(c->kernel)->share_hold = 1;
-	sites_write(c, f);
-	function_gate(c, f, false);
-	returns_publish(c, f);
-	burst_begins(c, f);
-	if (descend_is_of(c, f))
-		kernel_side_control(c->kernel)->descend_burst++;
-	descend_attach(c, f);
-	links_attach(c, f, 0, false);
-	/* attaching takes milliseconds: only calls between opening and closing the gate count */
-	now = clock_now(c);
-	function_gate(c, f, true);
-	f->state = FUNCTION_ON;
-	f->state_since = now.ns;
-	armed_on(&f->time, now);
-	descend_clocks(c);
-	phases_look(c);
-}
-
-void function_links_stop(struct function *f, bool ends_too)
-{
-	for (unsigned int i = 0; i < f->nr_links; i++) {
-		attachment_release(&f->links[i].starts, false);
-		if (ends_too)
-			attachment_release(&f->links[i].ends, false);
-	}
-	if (ends_too)
-		f->nr_links = 0;
 }
 
 struct function *function_by_slot(struct collector *c, uint32_t slot)
@@ -348,22 +140,18 @@ static struct function *function_new(struct collector *c, const struct rec_op *o
 
 	if (!f)
 		return NULL;
+	f->meta = struct_copy(&rec_op_layout, op);
 	slot = __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
-	if (slot >= PT_SLOTS || c->functions.nr == MAX_FUNCTIONS) {
+	if (!f->meta || slot >= PT_SLOTS || c->functions.nr == MAX_FUNCTIONS) {
+		free(f->meta);
 		free(f);
 		return NULL;
 	}
 	f->op = op->op;
 	f->slot = slot;
-	f->meta = *op;
-	f->meta.name = strdup(op->name);
-	f->meta.label = strdup(op->label);
-	f->meta.requested = strdup(op->requested);
-	f->meta.module = strdup(op->module);
-	f->meta.placement = strdup(op->placement);
 	f->gate_open = true;
 	f->time.start = clock_now(c);
-	f->credit_ns = budget_of(c, CREDIT_START_NS);
+	f->credit_ns = budget_draw(c, BUDGET_FUNCTION_START_NS);
 	c->functions.list[c->functions.nr++] = f;
 	c->slots[slot] = (struct slot_info){.op = f->op, .layer = LAYER_FUNCTION, .function = f};
 	return f;
@@ -385,11 +173,7 @@ static void function_free(struct collector *c, struct function *f)
 		c->slots[f->slot].function = NULL;
 	free(f->sites);
 	free(f->links);
-	free((char *)f->meta.name);
-	free((char *)f->meta.label);
-	free((char *)f->meta.requested);
-	free((char *)f->meta.module);
-	free((char *)f->meta.placement);
+	free(f->meta);
 	free(f);
 }
 
@@ -424,7 +208,8 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 		const struct rec_site *have = &f->sites[i].site;
 
 		if (have->module == s->module && have->offset == s->offset &&
-		    starts(have) == starts(s) && have->cfa == s->cfa && have->ret == s->ret)
+		    site_starts(have) == site_starts(s) && have->cfa == s->cfa &&
+		    have->ret == s->ret)
 			return true;
 	}
 	return false;
@@ -432,13 +217,10 @@ static bool site_exists(const struct function *f, const struct rec_site *s)
 
 static int sites_add(struct collector *c, struct function *f, const struct req_arm *arm)
 {
-	struct function_site *grown =
-	    realloc(f->sites, (f->nr_sites + arm->nr_sites + 1) * sizeof(*grown));
 	uint64_t before;
 
-	if (!grown)
+	if (array_fit(f->sites, f->nr_sites + arm->nr_sites, f->cap_sites, UINT32_MAX))
 		return -ENOMEM;
-	f->sites = grown;
 	before = function_starts(c, f, NULL);
 	for (uint32_t i = 0; i < arm->nr_sites; i++) {
 		int index;
@@ -465,7 +247,7 @@ static void correction_set(struct collector *c, struct function *f)
 	uint32_t class = SITE_EMULATED;
 
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (starts(&f->sites[i].site) && f->sites[i].site.class == SITE_STEPPED)
+		if (site_starts(&f->sites[i].site) && f->sites[i].site.class == SITE_STEPPED)
 			class = SITE_STEPPED;
 	}
 	control->correction[f->slot] = c->cost.inside[class];
@@ -476,7 +258,7 @@ static void op_announce(struct collector *c, const struct function *f)
 {
 	struct record rec = {.type = REC_OP};
 
-	rec.op = f->meta;
+	rec.op = *f->meta;
 	rec.op.op = f->op;
 	send_record(c, &rec);
 }
@@ -487,34 +269,23 @@ static bool exits_should_wait(const struct collector *c, const struct function *
 {
 	if (c->options->budget_ppm >= 1000000 || f->keep_exits || f->exits_dropped)
 		return false;
-	for (unsigned int i = 0; i < f->nr_sites; i++) {
-		if (f->sites[i].site.role == SITE_EXIT && f->sites[i].site.class == SITE_STEPPED)
-			return true;
-	}
-	return false;
+	return any_of(i, f->nr_sites,
+		      f->sites[i].site.role == SITE_EXIT && f->sites[i].site.class == SITE_STEPPED);
 }
 
 int function_exits_arm(struct collector *c, struct function *f)
 {
-	int err, first = 0;
+	int err;
 
 	if (!f->exits_wait && !f->exits_dropped)
 		return 0;
 	f->exits_wait = f->exits_dropped = false;
 	if (f->state != FUNCTION_ON) /* they are attached with the next burst */
 		return 0;
-	for (unsigned int t = 0; t < c->targets.nr; t++) {
-		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
-			if (!target_maps(c, c->targets.list[t]->pid, m))
-				continue;
-			err = attach_one(c, f, 0, GROUP_EXITS, c->targets.list[t]->pid, m);
-			if (err && err != -ESRCH && !first)
-				first = err;
-		}
-	}
+	err = function_exits_attach(c, f);
 	/* only now may calls begin that only an exit can end */
-	sites_write(c, f);
-	return first;
+	function_sites_write(c, f);
+	return err;
 }
 
 /* Detach the exits: from now on calls end only at their return addresses. */
@@ -524,7 +295,7 @@ void function_exits_drop(struct collector *c, struct function *f)
 		return;
 	f->exits_dropped = true;
 	f->exits_wait = false;
-	sites_write(c, f);
+	function_sites_write(c, f);
 	for (unsigned int i = 0; i < f->nr_links; i++) {
 		if (f->links[i].exits)
 			attachment_release(&f->links[i].ends, false);
@@ -534,11 +305,10 @@ void function_exits_drop(struct collector *c, struct function *f)
 static void arm_answer(struct collector *c, struct function *f, const struct req_arm *arm,
 		       unsigned int from, int err)
 {
-	struct record rec = {.type = REC_ACK};
 	bool entry = false;
 
 	for (unsigned int i = 0; i < f->nr_sites; i++)
-		entry |= starts(&f->sites[i].site) && !f->sites[i].dead;
+		entry |= site_starts(&f->sites[i].site) && !f->sites[i].dead;
 	if (err || !entry) {
 		f->hopeless = !entry;
 		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP,
@@ -546,15 +316,14 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 				 ? "%s: the kernel cannot single-step an instruction that would "
 				   "need a probe (%s); watch a caller instead"
 				 : "%s: the kernel refuses the probes (%s)",
-			     f->meta.label, strerror(err ? -err : EOPNOTSUPP));
+			     f->meta->label, strerror(err ? -err : EOPNOTSUPP));
 		return;
 	}
 	for (unsigned int i = from; i < f->nr_sites; i++) {
 		if (!f->sites[i].dead)
-			site_report(c, f, &f->sites[i], SITE_ARMED);
+			function_site_report(c, f, &f->sites[i], SITE_ARMED);
 	}
-	rec.ack = (struct rec_ack){.epoch = arm->epoch, .at_ns = session_ns(c)};
-	send_record(c, &rec);
+	send_ack(c, arm->epoch);
 }
 
 void function_arm(struct collector *c, const struct req_arm *arm)
@@ -598,11 +367,11 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	}
 	if (fresh)
 		f->exits_wait = exits_should_wait(c, f);
-	sites_write(c, f);
+	function_sites_write(c, f);
 	if (f->state == FUNCTION_ON || fresh) {
-		burst_begins(c, f);
+		function_burst_begins(c, f);
 		if (!err)
-			err = links_attach(c, f, from, false);
+			err = function_links_attach(c, f, from, false);
 		if (!err && f->keep_exits)
 			err = function_exits_arm(c, f);
 		if (f->state != FUNCTION_ON) {
@@ -612,7 +381,7 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 			f->state_since = f->time.start.ns;
 		}
 	}
-	returns_publish(c, f);
+	function_returns_publish(c, f);
 	if (arm->drop_exits && !f->keep_exits && !err)
 		function_exits_drop(c, f);
 	arm_answer(c, f, arm, from, err);
@@ -636,9 +405,9 @@ void functions_new_mapping(struct collector *c)
 
 		if (f->hopeless)
 			continue;
-		returns_publish(c, f);
+		function_returns_publish(c, f);
 		if (f->state == FUNCTION_ON)
-			links_attach(c, f, 0, true);
+			function_links_attach(c, f, 0, true);
 	}
 }
 

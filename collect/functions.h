@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The user functions that are timed: their sites, links and state. A function belongs to the
  * collector until function_disarm() or functions_release(). */
-#ifndef PEAKTOP_COLLECT_FUNCTIONS_H
-#define PEAKTOP_COLLECT_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +13,11 @@
 
 struct collector;
 
-enum { MAX_FUNCTIONS = 64 /* most functions watched at once */, MAX_FUNCTION_SITES = 512 };
+enum {
+	MAX_FUNCTIONS = 64 /* most functions watched at once */,
+	MAX_FUNCTION_SITES = 512,
+	MAX_FUNCTION_LINKS = 1 << 20
+};
 
 enum function_state {
 	FUNCTION_OFF = 0, /* nothing is armed; waits for credit */
@@ -40,12 +43,12 @@ struct function_links {
 struct function {
 	uint32_t op;   /* the front's number */
 	uint32_t slot; /* slot of its histogram */
-	struct rec_op meta;
+	struct rec_op *meta;
 	uint32_t error_ns; /* error of its latency correction */
 	struct function_site *sites;
-	unsigned int nr_sites;
+	unsigned int nr_sites, cap_sites;
 	struct function_links *links;
-	unsigned int nr_links;
+	unsigned int nr_links, cap_links;
 	enum function_state state;
 	int64_t credit_ns; /* budget that may still be spent */
 	struct short_window {
@@ -58,12 +61,11 @@ struct function {
 	uint64_t burst_spent_ns, burst_max_ns; /* cost of this burst, and its limit in a descent */
 	uint64_t state_since;
 	uint64_t hits_seen;
-	struct attachment *breaks; /* draining: a breakpoint for each open call */
-	unsigned int nr_breaks;
-	bool ends_gone;	   /* draining: ends are detached, breakpoints wait for returns */
-	uint64_t censored; /* number of open calls given up after bursts */
-	bool gate_open;	   /* calls that begin now count */
-	bool hopeless;	   /* every site was refused */
+	struct attachments breaks; /* draining: a breakpoint for each open call */
+	bool ends_gone;		   /* draining: ends are detached, breakpoints wait for returns */
+	uint64_t censored;	   /* number of open calls given up after bursts */
+	bool gate_open;		   /* calls that begin now count */
+	bool hopeless;		   /* every site was refused */
 	bool exits_dropped, keep_exits;
 	bool exits_wait;      /* single-stepped exits wait until the call rate is known */
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
@@ -86,6 +88,14 @@ void function_disarm(struct collector *c, uint32_t op);
 void functions_new_mapping(struct collector *c);
 /* Release the links in a process that has ended. */
 void functions_forget(struct collector *c, pid_t pid);
+/* The number of its open calls. */
+uint64_t function_open(struct collector *c, const struct function *f);
+/*
+ * Set a hardware breakpoint in its own thread for each call that is still open some time after
+ * a burst. Then detach the ends, which every call of every thread would hit. If a breakpoint
+ * cannot be set, the ends stay.
+ */
+void function_breaks_arm(struct collector *c, struct function *f);
 /* Drop the open activations of a function, because no probe would end them. */
 void function_drop_open(struct collector *c, struct function *f);
 /* A hardware breakpoint has seen a call of this slot return. */
@@ -129,5 +139,3 @@ void function_links_stop(struct function *f, bool ends_too);
 
 /* The function with this number of the front; NULL: none. */
 struct function *function_by_op(struct collector *c, uint32_t op);
-
-#endif

@@ -26,7 +26,7 @@
 enum {
 	CHECK_FAST_MS = 4,
 	DRAIN_CHECK_MS = 1, /* often, because ends cost the target until they are removed */
-	CHECK_MS = 40,
+	CHECK_MS = 50,
 	BURST_MIN_MS = 4,
 	OFF_MIN_MS = 45,
 	BURST_NS = 200000, /* a burst may always cost this much */
@@ -41,7 +41,6 @@ enum {
 	DETACH_NS = 2000000, /* limit of the cost of stepped exits in that time */
 	RETURNS_DEAR = 2,    /* limit, as a multiple of the cost of exits */
 	RETURNS_LOOK_NS = 1000000,
-	MAX_BREAKS = 64,
 	MOMENT_NS = 250000000,
 	MOMENT_SPENT_NS = 50000000, /* limit per running thread; the hits while probes are being
 				       removed cost about as much */
@@ -100,122 +99,6 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 	}
 	f->hits_seen += hits;
 	return cost + descend_spending(c, f);
-}
-
-static uint64_t function_open(struct collector *c, const struct function *f)
-{
-	struct pt_hist h;
-	uint64_t closed;
-
-	kernel_side_hist(c->kernel, f->slot, false, &h);
-	closed = h.calls + h.abnormal + c->slots[f->slot].abnormal_total + f->censored;
-	return h.entries > closed ? h.entries - closed : 0;
-}
-
-struct drop_walk {
-	struct collector *c;
-	struct function *f;
-};
-
-static void drop_slot(void *ctx, uint32_t index, const struct pt_act *a)
-{
-	struct drop_walk *w = ctx;
-
-	if (a->key.slot != w->f->slot || !kernel_side_activation_drop(w->c->kernel, index, a))
-		return;
-	if (!(a->arg_mask & PT_ACT_OUTSIDE))
-		w->f->censored++;
-}
-
-static void breaks_release(struct function *f)
-{
-	for (unsigned int i = 0; i < f->nr_breaks; i++)
-		attachment_release(&f->breaks[i], false);
-	free(f->breaks);
-	f->breaks = NULL;
-	f->nr_breaks = 0;
-	f->ends_gone = false;
-}
-
-void function_drop_open(struct collector *c, struct function *f)
-{
-	struct drop_walk w = {.c = c, .f = f};
-
-	breaks_release(f);
-	kernel_side_activations(c->kernel, drop_slot, &w);
-}
-
-struct break_walk {
-	struct collector *c;
-	struct function *f;
-	bool failed;
-};
-
-static void break_one(void *ctx, uint32_t index, const struct pt_act *a)
-{
-	struct break_walk *w = ctx;
-	struct attachment *grown;
-
-	if (a->key.slot != w->f->slot || w->failed)
-		return;
-	w->failed = !a->ret || w->f->nr_breaks == MAX_BREAKS;
-	grown = w->failed ? NULL : realloc(w->f->breaks, (w->f->nr_breaks + 1) * sizeof(*grown));
-	if (!grown) {
-		w->failed = true;
-		return;
-	}
-	w->f->breaks = grown;
-	if (attach_breakpoint(&grown[w->f->nr_breaks], kernel_side_break_program(w->c->kernel),
-			      (int)a->tid, a->ret, a->key.slot))
-		w->failed = true;
-	else
-		w->f->nr_breaks++;
-}
-
-bool function_is_go(const struct function *f)
-{
-	return f->nr_sites && f->sites[0].site.flags & SITE_GO;
-}
-
-/*
- * Set a hardware breakpoint in its own thread for each call that is still open some time after
- * a burst. Then detach the ends, which every call of every thread would hit. If a breakpoint
- * cannot be set, the ends stay.
- */
-static void breaks_arm(struct collector *c, struct function *f)
-{
-	struct break_walk w = {.c = c, .f = f};
-
-	/* Go frames move; a descent's fnodes need their own end sites */
-	if (function_is_go(f) || descend_is_of(c, f))
-		return;
-	kernel_side_activations(c->kernel, break_one, &w);
-	if (w.failed) {
-		breaks_release(f);
-		return;
-	}
-	f->ends_gone = true;
-	function_links_stop(f, true);
-}
-
-void function_closed(struct collector *c, uint32_t slot)
-{
-	struct function *f = function_by_slot(c, slot);
-
-	/* the thread will hit the address again: keep breakpoints for the other calls only */
-	if (!f || !f->ends_gone)
-		return;
-	breaks_release(f);
-	breaks_arm(c, f);
-}
-
-bool functions_waiting(const struct collector *c)
-{
-	for (unsigned int i = 0; i < c->functions.nr; i++) {
-		if (c->functions.list[i]->ends_gone)
-			return true;
-	}
-	return false;
 }
 
 uint64_t function_starts(const struct collector *c, const struct function *f, uint64_t *last)
@@ -298,7 +181,7 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 		send_note(c, NOTE_WARNING,
 			  "%s: calls longer than %d ms may be missing, because it is sampled in "
 			  "bursts to stay within --max-overhead",
-			  f->meta.label, DRAIN_MAX_MS);
+			  f->meta->label, DRAIN_MAX_MS);
 }
 
 static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t now)
@@ -315,7 +198,7 @@ static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t n
 	if (!open || age > DRAIN_MAX_MS * MS)
 		burst_drained(c, f, now, open);
 	else if (!f->ends_gone && age > DRAIN_ENDS_MS * MS)
-		breaks_arm(c, f);
+		function_breaks_arm(c, f);
 	return now + (age > DRAIN_ENDS_MS * MS ? CHECK_FAST_MS : DRAIN_CHECK_MS) * MS;
 }
 
@@ -478,9 +361,8 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 			   uint64_t most)
 {
 	uint64_t spent = account_charge(&f->owed_ns, function_spending(c, f), most);
-	bool pause;
+	bool pause = short_window_exceeded(c, f, now, spent, most);
 
-	pause = short_window_exceeded(c, f, now, spent, most);
 	f->spent_ns += spent;
 	f->burst_spent_ns += spent;
 	credit_turn(c, f, earned, (int64_t)spent);
@@ -540,7 +422,7 @@ static int64_t govern_some(struct collector *c, uint64_t now, int64_t earned, ui
 
 uint64_t functions_govern(struct collector *c, uint64_t now)
 {
-	uint64_t next = now + CHECK_MS * MS, when,
+	uint64_t next = c->functions.nr ? now + CHECK_MS * MS : UINT64_MAX, when,
 		 wall = c->budget.at && now > c->budget.at ? now - c->budget.at : 0;
 	int64_t earned;
 
@@ -548,7 +430,7 @@ uint64_t functions_govern(struct collector *c, uint64_t now)
 	when = units_govern(c, now, wall);
 	if (when < next)
 		next = when;
-	earned = c->budget.account.earned / (int64_t)budget_parts(c) + c->budget.spilt;
+	earned = c->budget.part * FUNCTION_PARTS + c->budget.spilt;
 	c->budget.spilt = 0;
 	/* functions that begin or end phases come first: without them the others count nothing */
 	earned -= govern_some(c, now, earned * 3 / 4, c->budget.ran, true, &next);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/process/clock.h"
+
 enum {
 	LOOK_MS = 250,
 	MAX_DESCRIPTORS = 1 << 16,
@@ -29,14 +31,6 @@ static struct {
 	atomic_int nr_closing;
 	atomic_int removing; /* threads that are in the kernel to remove a probe */
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .front = -1, .null = -1};
-
-static unsigned long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (unsigned long long)ts.tv_sec * 1000 + (unsigned long long)ts.tv_nsec / 1000000;
-}
 
 /* The caller holds the lock. */
 static bool is_owned(int fd)
@@ -69,7 +63,7 @@ static void *close_some(void *arg)
 {
 	int i;
 
-	/* before a descriptor is taken: no moment may look as if all were closed */
+	/* counted before a descriptor is taken, so that is_removing() is true until it is closed */
 	atomic_fetch_add(&guard.removing, 1);
 	while ((i = atomic_fetch_sub(&guard.nr_closing, 1)) > 0)
 		close(guard.closing[i - 1]);

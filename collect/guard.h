@@ -11,8 +11,7 @@
  * thread replaces the descriptor by one of /dev/null: the owner must still close it, so the
  * number cannot be reused meanwhile.
  */
-#ifndef PEAKTOP_GUARD_H
-#define PEAKTOP_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void guard_own(int fd);
 /* Close a registered descriptor; or unregister it, because other code closes it. */
 void guard_close(int fd);
 void guard_forget(int fd);
-
-#endif

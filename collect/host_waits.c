@@ -100,6 +100,14 @@ static void stops_fill(struct host_waits *out, const struct pt_host_waits *w)
 	}
 }
 
+void quota_text(const struct pt_quota *q, char *out, size_t n)
+{
+	out[0] = '\0';
+	if (q->ns && q->period_ns)
+		snprintf(out, n, "%g ms of CPU time each %g ms", (double)q->ns / 1e6,
+			 (double)q->period_ns / 1e6);
+}
+
 void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint64_t steal_ns)
 {
 	struct rec_host_wait *one;
@@ -110,14 +118,11 @@ void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint
 	for (uint32_t kind = 0; kind < PT_RUNNER_KINDS; kind++)
 		runners_fill(out, kind, w->ns[kind], &w->runners[kind]);
 	if (w->ns[HOST_WAIT_QUOTA]) {
-		group_path(&w->quota_of, out->quota_of, sizeof(out->quota_of));
+		group_path(&w->quota.of, out->quota_of, sizeof(out->quota_of));
 		one = wait_add(out, HOST_WAIT_QUOTA, w->ns[HOST_WAIT_QUOTA]);
 		one->name = out->quota_of;
-		if (w->quota_ns && w->quota_period_ns) {
-			snprintf(out->quota, sizeof(out->quota), "%g ms of CPU time each %g ms",
-				 (double)w->quota_ns / 1e6, (double)w->quota_period_ns / 1e6);
-			one->detail = out->quota;
-		}
+		quota_text(&w->quota, out->quota, sizeof(out->quota));
+		one->detail = out->quota;
 	}
 	stops_fill(out, w);
 	if (steal_ns)

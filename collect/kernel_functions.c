@@ -19,7 +19,7 @@
 
 enum {
 	CHECK_FAST_MS = 20, /* interval of checks while calls are open after a burst */
-	CHECK_MS = 40,
+	CHECK_MS = 50,	    /* the collector reads the ring buffer in the same turn */
 	BURST_MIN_MS = 5,
 	OFF_MIN_MS = 60,
 	DRAIN_MAX_MS = 1000,
@@ -54,12 +54,12 @@ static int links_attach(struct collector *c, struct kernel_function *f)
 
 	if (!kernel_side_has_kprobes(c->kernel))
 		return -EOPNOTSUPP;
-	err = attach_kernel(&f->exit, kernel_side_kernel_program(c->kernel, true), f->name, true,
-			    f->site);
+	err = attach_kernel(&f->exit, kernel_side_program(c->kernel, PROGRAM_KERNEL_EXIT), f->name,
+			    true, f->site);
 	if (err)
 		return err;
-	err = attach_kernel(&f->entry, kernel_side_kernel_program(c->kernel, false), f->name, false,
-			    f->site);
+	err = attach_kernel(&f->entry, kernel_side_program(c->kernel, PROGRAM_KERNEL_ENTRY),
+			    f->name, false, f->site);
 	if (err)
 		links_release(f);
 	return err;
@@ -326,7 +326,7 @@ static int kernel_function_new(struct collector *c, const struct req_arm *arm,
 
 void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 {
-	struct record op = {.type = REC_OP}, ack = {.type = REC_ACK};
+	struct record op = {.type = REC_OP};
 	struct kernel_function *f;
 	int err;
 
@@ -352,8 +352,7 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	op.op = arm->op;
 	op.op.placement = "kprobe and kretprobe";
 	send_record(c, &op);
-	ack.ack = (struct rec_ack){.epoch = arm->epoch, .at_ns = session_ns(c)};
-	send_record(c, &ack);
+	send_ack(c, arm->epoch);
 }
 
 static void kernel_function_release(struct collector *c, struct kernel_function *f)

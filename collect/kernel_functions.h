@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kernel functions that are timed, with kprobes. */
-#ifndef PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
-#define PEAKTOP_COLLECT_KERNEL_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ bool kernel_function_period(struct collector *c, uint32_t slot, uint64_t now, bo
 void kernel_functions_sleep(struct collector *c);
 void kernel_functions_wake(struct collector *c);
 void kernel_functions_release(struct collector *c);
-
-#endif

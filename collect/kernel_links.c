@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect/kernel_side_impl.h"
+#include "collect/kernel_waits.h"
 #include "collect/steal.h"
 
 static void link_declare(struct kernel_side *k, struct bpf_program *prog, uint32_t layers)
@@ -113,7 +114,7 @@ int links_look(struct kernel_side *k)
 		struct layer_link *l = &k->links[i];
 
 		l->exists = link_exists(l, types);
-		if (!l->exists)
+		if (!l->exists || (l->layers == KERNEL_SIDE_WAITS && !kernel_waits_available(k)))
 			bpf_program__set_autoload(l->prog, false);
 	}
 	k->steal_offset = steal_offset(types);

@@ -33,29 +33,15 @@ void kernel_names_release(void)
 
 static bool room(size_t bytes)
 {
-	void *grown;
-
-	if (array_grow(names, nr_names, cap_names, MAX_NAMES))
-		return false;
-	if (text_bytes + bytes > cap_text) {
-		size_t cap = cap_text ? 2 * cap_text : 1 << 20;
-
-		grown = cap <= MAX_TEXT ? realloc(texts, cap) : NULL;
-		if (!grown)
-			return false;
-		texts = grown;
-		cap_text = cap;
-	}
-	return true;
+	return !array_grow(names, nr_names, cap_names, MAX_NAMES) &&
+	       !array_fit(texts, text_bytes + bytes, cap_text, MAX_TEXT);
 }
 
 static int by_address(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->text < y->text ? -1 : x->text > y->text;
+	return ascending(x->address, y->address) ?: ascending(x->text, y->text);
 }
 
 static void names_read(void)
@@ -86,12 +72,17 @@ static void names_read(void)
 	qsort(names, nr_names, sizeof(*names), by_address);
 }
 
+void kernel_names_prepare(void)
+{
+	if (!tried)
+		names_read();
+}
+
 bool kernel_place_of(uint64_t address, struct kernel_place *out)
 {
 	size_t low;
 
-	if (!tried)
-		names_read();
+	kernel_names_prepare();
 	low = lower_bound(i, nr_names, names[i].address <= address);
 	if (!low)
 		return false;
@@ -113,14 +104,32 @@ const char *kernel_name(uint64_t address)
 
 size_t kernel_names_count(void)
 {
-	if (!tried)
-		names_read();
+	kernel_names_prepare();
 	return nr_names;
 }
 
 uint64_t kernel_names_base(void)
 {
 	return base;
+}
+
+size_t kernel_names_of_tracing(const char *const *innermost_first, size_t nr)
+{
+	static const char *const tracing[] = {"bpf_", "__traceiter_", "__bpf_trace_", "__schedule",
+					      NULL};
+	size_t own = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = innermost_first[i];
+
+		/* code of a BPF program may have no name */
+		if (!name)
+			continue;
+		if (!kernel_name_begins(name, tracing))
+			break;
+		own = i + 1;
+	}
+	return own;
 }
 
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size)

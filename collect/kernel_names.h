@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of kernel functions by address, from /proc/kallsyms, which is read at the first query.
  * Strings are valid until kernel_names_release(). */
-#ifndef PEAKTOP_KERNEL_NAMES_H
-#define PEAKTOP_KERNEL_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Name of the function at this address; NULL if it is not known or the kernel hides it. */
 const char *kernel_name(uint64_t address);
@@ -18,11 +18,27 @@ struct kernel_place {
 /* The function at this address and its start. Returns false if it is not known. */
 bool kernel_place_of(uint64_t address, struct kernel_place *out);
 size_t kernel_names_count(void);
+/* Read the names now, which takes long; else the first question does. */
+void kernel_names_prepare(void);
+/* True if the name begins with one of this list, which ends with NULL. */
+static inline bool kernel_name_begins(const char *name, const char *const *list)
+{
+	for (; name && *list; list++) {
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
 /* Start address of the kernel's text; 0 if not known. */
 uint64_t kernel_names_base(void);
 /* Write a stack as one line, outermost function first, separated by semicolons:
  * "do_syscall_64;ksys_read;...". */
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size);
+/*
+ * How many of these functions, innermost first, belong to the tracing itself: BPF programs, what
+ * calls them at a tracepoint, and the scheduler, with which the stacks of all who sleep end. An
+ * interrupt may have come inside of the scheduler: then that is the task's work below it.
+ */
+size_t kernel_names_of_tracing(const char *const *innermost_first, size_t nr);
 void kernel_names_release(void);
-
-#endif

@@ -5,18 +5,19 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/kernel_side_impl.h"
 
 enum { KNOWN_NS = 1000000000, MAX_PROCESSES = 64, ENDS_READ = 64 };
 
 /* The processes that have the pipe open. */
-struct search {
+struct pipe_search {
 	struct pt_pipe_end processes[MAX_PROCESSES]; /* `mode`: of all their descriptors of it */
 	unsigned int nr;
 	bool too_many;
 };
 
-static void end_take(struct search *s, const struct pt_pipe_end *end)
+static void end_take(struct pipe_search *s, const struct pt_pipe_end *end)
 {
 	for (unsigned int i = 0; i < s->nr; i++) {
 		if (s->processes[i].tgid == end->tgid) {
@@ -31,7 +32,7 @@ static void end_take(struct search *s, const struct pt_pipe_end *end)
 }
 
 /* Reads the list of all descriptors of the pipe. Returns 0 or a negative errno. */
-static int ends_read(struct kernel_side *k, uint64_t inode, struct search *s)
+static int ends_read(struct kernel_side *k, uint64_t inode, struct pipe_search *s)
 {
 	struct pt_pipe_end ends[ENDS_READ];
 	ssize_t got;
@@ -55,18 +56,17 @@ static int ends_read(struct kernel_side *k, uint64_t inode, struct search *s)
 }
 
 /* True if a child of the process has the same end: a shell does not read what its command reads. */
-static bool child_has_it(const struct search *s, const struct pt_pipe_end *parent)
+static bool child_has_it(const struct pipe_search *s, const struct pt_pipe_end *parent)
 {
-	for (unsigned int i = 0; i < s->nr; i++) {
-		if (s->processes[i].parent == parent->tgid && s->processes[i].mode == parent->mode)
-			return true;
-	}
-	return false;
+	return any_of(i, s->nr,
+		      s->processes[i].parent == parent->tgid &&
+			  s->processes[i].mode == parent->mode);
 }
 
 /* The only process besides `self` with exactly this `mode`, or else with more; NULL: none, or
  * several. */
-static const struct pt_pipe_end *only_process(const struct search *s, uint32_t self, uint32_t mode)
+static const struct pt_pipe_end *only_process(const struct pipe_search *s, uint32_t self,
+					      uint32_t mode)
 {
 	const struct pt_pipe_end *found[2] = {NULL};
 	unsigned int nr[2] = {0};
@@ -86,7 +86,7 @@ static const struct pt_pipe_end *only_process(const struct search *s, uint32_t s
 }
 
 /* True if `self` has started the process, or has started the shell that has. */
-static bool is_child(const struct search *s, const struct pt_pipe_end *end, uint32_t self)
+static bool is_child(const struct pipe_search *s, const struct pt_pipe_end *end, uint32_t self)
 {
 	for (unsigned int i = 0; i < s->nr; i++) {
 		if (s->processes[i].tgid == end->parent && s->processes[i].parent == self)
@@ -113,7 +113,7 @@ const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t ino
 	uint32_t mode = reads ? PT_PIPE_READS : PT_PIPE_WRITES;
 	struct pipe_end_known *p = pipe_known(k, inode, mode, self);
 	const struct pt_pipe_end *end;
-	struct search s = {.nr = 0};
+	struct pipe_search s = {.nr = 0};
 
 	if (!p)
 		p = &k->pipes[k->next_pipe++ % PIPES_KNOWN];

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who has the other end of a pipe open: found in the files of all processes of the host. */
-#ifndef PEAKTOP_COLLECT_KERNEL_PIPES_H
-#define PEAKTOP_COLLECT_KERNEL_PIPES_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct kernel_side;
@@ -29,5 +27,3 @@ struct pipe_end_known {
  */
 const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
 					     uint32_t self, uint64_t now);
-
-#endif

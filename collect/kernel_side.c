@@ -5,7 +5,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +17,9 @@
 #include "collect/attach.h"
 #include "collect/guard.h"
 #include "collect/kernel_waits.h"
-#include "collect/steal.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
+_Static_assert((int)PT_LAST_HIT < (int)PT_COUNTERS_ROOM, "counters of a CPU");
 _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
 		   SAMPLE_RUNQUEUE == 1 << 11,
 	       "bpf/measure.h repeats enum sample_known");
@@ -73,10 +72,17 @@ static int programs_open(struct kernel_side *k, bool waits)
 	if (k->uprobes == UPROBE_MULTI)
 		bpf_program__set_expected_attach_type(
 		    k->skel->progs.on_site_multi, (enum bpf_attach_type)ATTACH_TRACE_UPROBE_MULTI);
-	return 0;
+	if (k->nr_cpus < 0)
+		return k->nr_cpus;
+	for (k->shards = 1; k->shards < PT_MAX_SHARDS && k->shards < (unsigned int)k->nr_cpus;)
+		k->shards *= 2;
+	err = bpf_map__set_max_entries(k->skel->maps.hists, k->shards * PT_SLOTS);
+	return err ? err
+		   : bpf_map__set_max_entries(k->skel->maps.counters,
+					      (uint32_t)k->nr_cpus * PT_COUNTERS_ROOM);
 }
 
-int kernel_side_new(struct kernel_side **out)
+int kernel_side_new(struct kernel_side **out, bool waits)
 {
 	struct kernel_side *k;
 	int err;
@@ -88,14 +94,12 @@ int kernel_side_new(struct kernel_side **out)
 	if (!k)
 		return -ENOMEM;
 	k->nr_cpus = libbpf_num_possible_cpus();
-	k->counters = calloc((size_t)(k->nr_cpus > 0 ? k->nr_cpus : 1) * PT_COUNTERS_ROOM,
-			     sizeof(*k->counters));
 	if (kernel_at_least(6, 10) && attach_has_multi())
 		k->uprobes = UPROBE_MULTI;
 	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
 		k->uprobes = UPROBE_PERF;
 	k->kprobes = access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0;
-	err = programs_open(k, true);
+	err = programs_open(k, waits);
 	if (err) {
 		kernel_side_free(k);
 		return err;
@@ -142,7 +146,7 @@ int kernel_side_load(struct kernel_side *k)
 	int err = peaktop_bpf__load(k->skel);
 
 	/* the tracing of waits must not take everything else along */
-	if (err && err != -EPERM) {
+	if (err && err != -EPERM && kernel_waits_available(k)) {
 		peaktop_bpf__destroy(k->skel);
 		k->skel = NULL;
 		err = programs_open(k, false);
@@ -155,12 +159,13 @@ int kernel_side_load(struct kernel_side *k)
 	k->hists = map_share(k->skel->maps.hists);
 	k->sites = map_share(k->skel->maps.sites);
 	k->tokens = map_share(k->skel->maps.tokens);
+	k->counters = map_share(k->skel->maps.counters);
 	k->fnodes = map_share(k->skel->maps.fnodes);
 	k->learns = map_share(k->skel->maps.learns);
 	k->activations = map_share(k->skel->maps.activations);
 	k->ring = ring_buffer__new(bpf_map__fd(k->skel->maps.ring), ring_record, k, NULL);
-	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->fnodes || !k->learns ||
-	    !k->activations || !k->ring)
+	if (!k->control || !k->hists || !k->sites || !k->tokens || !k->counters || !k->fnodes ||
+	    !k->learns || !k->activations || !k->ring)
 		return -ENOMEM;
 	/* edge-triggered: readable only after a BPF program's wake-up, not while records
 	 * merely wait */
@@ -171,6 +176,7 @@ int kernel_side_load(struct kernel_side *k)
 	maps_keep_from_children();
 	k->control->next_slot = 1;
 	k->control->nr_cpus = (uint32_t)k->nr_cpus;
+	k->control->hist_mask = k->shards - 1;
 	k->control->steal_offset = k->steal_offset;
 	return 0;
 }
@@ -194,7 +200,6 @@ void kernel_side_free(struct kernel_side *k)
 	kernel_waits_close(k);
 	ring_buffer__free(k->ring);
 	peaktop_bpf__destroy(k->skel);
-	free(k->counters);
 	free(k);
 }
 
@@ -269,54 +274,37 @@ enum uprobe_method kernel_side_uprobes(const struct kernel_side *k)
 	return k->uprobes;
 }
 
-int kernel_side_site_program(const struct kernel_side *k)
+int kernel_side_program(const struct kernel_side *k, enum kernel_program which)
 {
-	return bpf_program__fd(k->uprobes == UPROBE_MULTI ? k->skel->progs.on_site_multi
-							  : k->skel->progs.on_site);
+	const struct bpf_program *const programs[] = {
+	    [PROGRAM_SITE] =
+		k->uprobes == UPROBE_MULTI ? k->skel->progs.on_site_multi : k->skel->progs.on_site,
+	    [PROGRAM_BREAK] = k->skel->progs.on_break,
+	    [PROGRAM_SAMPLE] = k->skel->progs.on_sample,
+	    [PROGRAM_SNAPSHOT] = k->skel->progs.on_snapshot,
+	    [PROGRAM_SHARE] = k->skel->progs.on_share,
+	    [PROGRAM_RUN_SAMPLE] = k->skel->progs.on_run_sample,
+	    [PROGRAM_KERNEL_ENTRY] = k->skel->progs.on_kernel_entry,
+	    [PROGRAM_KERNEL_EXIT] = k->skel->progs.on_kernel_exit,
+	};
+
+	return bpf_program__fd(programs[which]);
 }
 
-int kernel_side_break_program(const struct kernel_side *k)
-{
-	return bpf_program__fd(k->skel->progs.on_break);
-}
-
-int kernel_side_sample_program(const struct kernel_side *k)
-{
-	return bpf_program__fd(k->skel->progs.on_sample);
-}
-
-int kernel_side_snapshot_program(const struct kernel_side *k)
-{
-	return bpf_program__fd(k->skel->progs.on_snapshot);
-}
-
-int kernel_side_share_program(const struct kernel_side *k)
-{
-	return bpf_program__fd(k->skel->progs.on_share);
-}
-
-int kernel_side_run_program(const struct kernel_side *k)
-{
-	return bpf_program__fd(k->skel->progs.on_run_sample);
-}
-
-static int tasks_link(struct kernel_side *k, uint32_t pid)
+int tasks_link(struct bpf_link **link, struct bpf_program *prog, uint32_t pid)
 {
 	union bpf_iter_link_info info = {.task = {.pid = pid}};
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 
-	if (k->tasks && k->tasks_pid == pid)
-		return 0;
-	bpf_link__destroy(k->tasks);
-	k->tasks_pid = pid;
-	k->tasks = pid ? bpf_program__attach_iter(k->skel->progs.on_task, &opts) : NULL;
+	bpf_link__destroy(*link);
+	*link = pid ? bpf_program__attach_iter(prog, &opts) : NULL;
 	/*
 	 * older kernels (6.0) cannot iterate a single process; the BPF program skips other
 	 * processes
 	 */
-	if (!k->tasks)
-		k->tasks = bpf_program__attach_iter(k->skel->progs.on_task, NULL);
-	return k->tasks ? 0 : -errno;
+	if (!*link)
+		*link = bpf_program__attach_iter(prog, NULL);
+	return *link ? 0 : -errno;
 }
 
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx)
@@ -324,8 +312,11 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 	static struct pt_task_now tasks[64];
 	size_t have = 0, n;
 	ssize_t got = 0;
-	int fd, err = tasks_link(k, pid);
+	int fd, err = 0;
 
+	if (!k->tasks || k->tasks_pid != pid)
+		err = tasks_link(&k->tasks, k->skel->progs.on_task, pid);
+	k->tasks_pid = pid;
 	if (err)
 		return err;
 	fd = bpf_iter_create(bpf_link__fd(k->tasks));
@@ -358,12 +349,6 @@ struct pt_control *kernel_side_control(struct kernel_side *k)
 bool kernel_side_has_kprobes(const struct kernel_side *k)
 {
 	return k->kprobes;
-}
-
-int kernel_side_kernel_program(const struct kernel_side *k, bool at_return)
-{
-	return bpf_program__fd(at_return ? k->skel->progs.on_kernel_exit
-					 : k->skel->progs.on_kernel_entry);
 }
 
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k)
@@ -412,62 +397,40 @@ static uint64_t load(const pt_u64 *p)
 
 void kernel_side_hist(struct kernel_side *k, uint32_t slot, bool extremes, struct pt_hist *out)
 {
+	pt_u64 *sums = (pt_u64 *)out;
+
 	memset(out, 0, sizeof(*out));
-	for (unsigned int s = 0; s < PT_MAX_SHARDS; s++) {
-		struct pt_hist *h = &k->hists[(size_t)slot * PT_MAX_SHARDS + s];
+	for (unsigned int s = 0; s < k->shards; s++) {
+		struct pt_hist *h = &k->hists[(size_t)s * PT_SLOTS + slot];
 		uint64_t min, max;
 
 		/* read `calls` before the buckets, because BPF programs update them in the
 		 * opposite order */
 		out->calls += __atomic_load_n(&h->calls, __ATOMIC_ACQUIRE);
-		out->entries += load(&h->entries);
-		out->abnormal += load(&h->abnormal);
-		out->unseen += load(&h->unseen);
-		out->sum += load(&h->sum);
-		out->run_calls += load(&h->run_calls);
-		out->run_ns += load(&h->run_ns);
-		out->switch_calls += load(&h->switch_calls);
-		out->switch_cpu_ns += load(&h->switch_cpu_ns);
-		out->cycle_calls += load(&h->cycle_calls);
-		out->cycles += load(&h->cycles);
-		out->gap_sleeper_cpu_ns += load(&h->gap_sleeper_cpu_ns);
-		out->gaps += load(&h->gaps);
-		out->gap_cpu_ns += load(&h->gap_cpu_ns);
-		out->gap_sleeps += load(&h->gap_sleeps);
-		out->program_ns += load(&h->program_ns);
-		for (unsigned int i = 0; i < PT_CLASSES; i++)
-			out->pace_hits[i] += load(&h->pace_hits[i]);
+		for (size_t i = offsetof(struct pt_hist, sum) / sizeof(*sums);
+		     i < sizeof(*h) / sizeof(*sums); i++)
+			sums[i] += load(&((const pt_u64 *)h)[i]);
 		min = extremes ? __atomic_exchange_n(&h->min, 0, __ATOMIC_RELAXED) : load(&h->min);
 		max = extremes ? __atomic_exchange_n(&h->max, 0, __ATOMIC_RELAXED) : load(&h->max);
 		if (min && (!out->min || min < out->min))
 			out->min = min;
 		if (max > out->max)
 			out->max = max;
-		for (unsigned int i = 0; i < PT_BUCKETS; i++)
-			out->count[i] += load(&h->count[i]);
 	}
 }
 
 void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot)
 {
-	memset(&k->hists[(size_t)slot * PT_MAX_SHARDS], 0, PT_MAX_SHARDS * sizeof(*k->hists));
+	for (unsigned int s = 0; s < k->shards; s++)
+		memset(&k->hists[(size_t)s * PT_SLOTS + slot], 0, sizeof(*k->hists));
 }
 
-/* All counters of all CPUs in one system call: they are read dozens of times a second. */
 void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS])
 {
-	uint32_t keys[PT_COUNTERS_ROOM], position, count = PT_COUNTERS_ROOM;
-	int fd = bpf_map__fd(k->skel->maps.counters);
-	const uint64_t *values = k->counters;
-
 	memset(out, 0, PT_COUNTERS * sizeof(*out));
-	if (!k->counters ||
-	    (bpf_map_lookup_batch(fd, NULL, &position, keys, k->counters, &count, NULL) &&
-	     errno != ENOENT))
-		return;
-	for (uint32_t i = 0; i < count; i++, values += k->nr_cpus)
-		for (int cpu = 0; cpu < k->nr_cpus && keys[i] < PT_COUNTERS; cpu++)
-			out[keys[i]] += values[cpu];
+	for (int cpu = 0; cpu < k->nr_cpus; cpu++)
+		for (unsigned int i = 0; i < PT_COUNTERS; i++)
+			out[i] += load(&k->counters[cpu * PT_COUNTERS_ROOM + (int)i]);
 }
 
 int kernel_side_wake_fd(const struct kernel_side *k)
@@ -475,159 +438,17 @@ int kernel_side_wake_fd(const struct kernel_side *k)
 	return ring_buffer__epoll_fd(k->ring);
 }
 
-void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx)
+void kernel_side_woken(struct kernel_side *k)
 {
 	struct epoll_event woken;
 
 	while (epoll_wait(ring_buffer__epoll_fd(k->ring), &woken, 1, 0) > 0)
 		;
+}
+
+void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx)
+{
 	k->each = each;
 	k->each_ctx = ctx;
 	ring_buffer__consume(k->ring);
-}
-
-int kernel_side_target_add(struct kernel_side *k, uint32_t tgid)
-{
-	uint32_t state = PT_TARGET_WATCHED;
-	int fd = bpf_map__fd(k->skel->maps.targets),
-	    err = bpf_map_update_elem(fd, &tgid, &state, BPF_NOEXIST);
-
-	/* the BPF programs added it as a child: confirm it */
-	if (err == -EEXIST)
-		return bpf_map_update_elem(fd, &tgid, &state, BPF_EXIST);
-	if (err)
-		return err;
-	/* the BPF programs compare with only_tgid if there is one target */
-	if (!k->control->nr_targets)
-		k->control->only_tgid = tgid;
-	__atomic_fetch_add(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
-	return 0;
-}
-
-bool kernel_side_target_resume(struct kernel_side *k, uint32_t tgid)
-{
-	int fd = bpf_map__fd(k->skel->maps.targets);
-	uint32_t state;
-
-	if (bpf_map_lookup_elem(fd, &tgid, &state) || !(state & PT_TARGET_SUSPENDED))
-		return false;
-	state = PT_TARGET_WATCHED;
-	if (bpf_map_update_elem(fd, &tgid, &state, BPF_EXIST))
-		return false;
-	if (k->control->nr_targets == 1)
-		k->control->only_tgid = tgid;
-	return true;
-}
-
-void kernel_side_target_remove(struct kernel_side *k, uint32_t tgid)
-{
-	int fd = bpf_map__fd(k->skel->maps.targets);
-	uint32_t left, state;
-
-	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.phases), &tgid);
-	if (bpf_map_delete_elem(fd, &tgid))
-		return;
-	/* only_tgid is used for a single target; 0 while it is suspended */
-	if (!bpf_map_get_next_key(fd, NULL, &left) && !bpf_map_lookup_elem(fd, &left, &state))
-		k->control->only_tgid = state & PT_TARGET_WATCHED ? left : 0;
-	__atomic_fetch_sub(&k->control->nr_targets, 1, __ATOMIC_SEQ_CST);
-}
-
-/* Call `each` for every entry of a hash map, read in chunks. Delete the entries for which
- * `each` returns nonzero. */
-typedef int (*entry_fn)(void *ctx, const void *key, const void *value);
-
-static int table_each(int fd, size_t key_size, size_t value_size, entry_fn each, void *ctx)
-{
-	enum { CHUNK = 512 };
-	char *keys = malloc(CHUNK * key_size), *values = malloc(CHUNK * value_size);
-	uint32_t position = 0, *from = NULL, count;
-	int err = keys && values ? 0 : -ENOMEM;
-
-	while (!err) {
-		count = CHUNK;
-		err = bpf_map_lookup_batch(fd, from, &position, keys, values, &count, NULL);
-		if (err && err != -ENOENT)
-			break;
-		for (uint32_t i = 0; i < count; i++) {
-			if (each(ctx, keys + i * key_size, values + i * value_size))
-				bpf_map_delete_elem(fd, keys + i * key_size);
-		}
-		from = &position;
-	}
-	free(keys);
-	free(values);
-	return err == -ENOENT ? 0 : err;
-}
-
-struct typed_walk {
-	kernel_side_thread_fn thread;
-	uint32_t slot;
-	void *ctx;
-};
-
-static int each_thread(void *ctx, const void *key, const void *value)
-{
-	struct typed_walk *w = ctx;
-
-	return w->thread(w->ctx, *(const uint32_t *)key, value);
-}
-
-int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void *ctx)
-{
-	struct typed_walk w = {.thread = each, .ctx = ctx};
-
-	return table_each(bpf_map__fd(k->skel->maps.threads), sizeof(uint32_t),
-			  sizeof(struct pt_thread), each_thread, &w);
-}
-
-void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)
-{
-	for (uint32_t i = 0; i < PT_ACTIVATIONS; i++) {
-		struct pt_act *entry = &k->activations[i], copy;
-		uint64_t state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
-
-		if ((state & PT_ACT_STATE) != PT_ACT_OPEN)
-			continue;
-		copy = *entry;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		/* the activation may have ended while it was copied */
-		if (__atomic_load_n(&entry->state, __ATOMIC_RELAXED) != state)
-			continue;
-		copy.state = state;
-		each(ctx, i, &copy);
-	}
-}
-
-bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const struct pt_act *a)
-{
-	pt_u64 state = a->state;
-
-	return index < PT_ACTIVATIONS &&
-	       __atomic_compare_exchange_n(&k->activations[index].state, &state, 0, false,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)
-{
-	return bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.threads), &tid, out);
-}
-
-int kernel_side_dirtiers(const struct kernel_side *k)
-{
-	return bpf_map__fd(k->skel->maps.dirtiers);
-}
-
-int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t)
-{
-	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.threads), &tid, t, BPF_NOEXIST);
-}
-
-int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
-			     bool ends)
-{
-	struct pt_ret_key key = {.address = address, .tgid = tgid, .slot = slot};
-	uint32_t state = ends ? PT_RET_ENDED : PT_RET_REPORTED;
-
-	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.returns), &key, &state, BPF_ANY);
 }

@@ -9,8 +9,7 @@
  *
  * Functions that return int return 0 (or a descriptor) or a negative errno.
  */
-#ifndef PEAKTOP_KERNEL_SIDE_H
-#define PEAKTOP_KERNEL_SIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +39,11 @@ struct bpf_link;
 /* A bit: the tracing of waits, see kernel_waits.h. Set and cleared there. */
 #define KERNEL_SIDE_WAITS (1u << 27)
 
-/* Open the BPF programs and find out what the kernel supports. -ENODEV: the kernel has no BTF. */
-int kernel_side_new(struct kernel_side **out);
+/*
+ * Open the BPF programs and find out what the kernel supports. `waits`: with the tracing of waits,
+ * which takes the kernel almost as long to verify as all the rest. -ENODEV: the kernel has no BTF.
+ */
+int kernel_side_new(struct kernel_side **out, bool waits);
 /* Load the programs that this kernel supports. -EPERM: privileges are missing. */
 int kernel_side_load(struct kernel_side *k);
 void kernel_side_free(struct kernel_side *k);
@@ -70,15 +72,19 @@ int kernel_side_dirtiers(const struct kernel_side *k);
 /* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
-/* Descriptors of the BPF programs for sites, breakpoints, stack samples, thread snapshots and
- * shares. */
-int kernel_side_site_program(const struct kernel_side *k);
-int kernel_side_break_program(const struct kernel_side *k);
-int kernel_side_sample_program(const struct kernel_side *k);
-int kernel_side_snapshot_program(const struct kernel_side *k);
-int kernel_side_share_program(const struct kernel_side *k);
-/* For attach_clock(): samples tasks whose waits are traced. */
-int kernel_side_run_program(const struct kernel_side *k);
+/* Programs that are attached by descriptor. */
+enum kernel_program {
+	PROGRAM_SITE,
+	PROGRAM_BREAK, /* at a breakpoint */
+	PROGRAM_SAMPLE,
+	PROGRAM_SNAPSHOT,
+	PROGRAM_SHARE,
+	PROGRAM_RUN_SAMPLE, /* at a timer: samples tasks whose waits are traced */
+	PROGRAM_KERNEL_ENTRY,
+	PROGRAM_KERNEL_EXIT,
+};
+/* The descriptor of a program. */
+int kernel_side_program(const struct kernel_side *k, enum kernel_program which);
 
 /*
  * Call `each` for every thread of the targets, or of the process `pid` if it is not 0. Returns
@@ -89,10 +95,8 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 /* The next kernel_side_tasks() looks up what these descriptors of a thread in poll() refer to. */
 void kernel_side_polled(struct kernel_side *k, uint32_t tid, const struct pt_polled *polled);
 
-/* Probes of kernel functions: whether the kernel supports them, and the programs for entry and
- * return. */
+/* True if the kernel supports probes of its functions. */
 bool kernel_side_has_kprobes(const struct kernel_side *k);
-int kernel_side_kernel_program(const struct kernel_side *k, bool at_return);
 
 /* Memory shared with the BPF programs: PT_FNODES and PT_LEARNS entries. */
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);
@@ -114,8 +118,9 @@ void kernel_side_hist_clear(struct kernel_side *k, uint32_t slot);
 void kernel_side_counters(struct kernel_side *k, uint64_t out[PT_COUNTERS]);
 
 /* A descriptor that is readable when a BPF program has woken up the collector for a record.
- * kernel_side_drain() resets it. */
+ * kernel_side_woken() resets it: call that before kernel_side_drain(). */
 int kernel_side_wake_fd(const struct kernel_side *k);
+void kernel_side_woken(struct kernel_side *k);
 /* Call `each` for every record in the ring buffer. */
 typedef void (*kernel_side_record_fn)(void *ctx, const struct pt_record *rec, size_t size);
 void kernel_side_drain(struct kernel_side *k, kernel_side_record_fn each, void *ctx);
@@ -151,5 +156,3 @@ int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt
  */
 int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
 			     bool ends);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The loaded BPF programs and their links. Only kernel_*.c include
  * this. */
-#ifndef PEAKTOP_KERNEL_SIDE_IMPL_H
-#define PEAKTOP_KERNEL_SIDE_IMPL_H
+#pragma once
 
 #include "collect/kernel_pipes.h"
 #include "collect/kernel_side.h"
@@ -37,7 +36,8 @@ struct kernel_side {
 	struct layer_link links[MAX_LINKS];
 	unsigned int nr_links;
 	int nr_cpus;
-	uint64_t *counters;   /* room for all counters of all CPUs */
+	unsigned int shards;  /* of each histogram */
+	pt_u64 *counters;     /* PT_COUNTERS_ROOM of each CPU */
 	int64_t steal_offset; /* of pt_control */
 	kernel_side_record_fn each;
 	void *each_ctx;
@@ -59,10 +59,12 @@ struct kernel_side {
 void links_declare(struct kernel_side *k);
 int links_look(struct kernel_side *k);
 
+/* Attach an iterator over the threads of `pid`, or of all processes (0), in place of *link. 0 or a
+ * negative errno. */
+int tasks_link(struct bpf_link **link, struct bpf_program *prog, uint32_t pid);
+
 /*
  * Do not share BPF map memory with child processes: a map exists as long as a process has it
  * mapped, and a helper that hangs may outlive the collector.
  */
 void maps_keep_from_children(void);
-
-#endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Kernel stacks of stack samples, and names of kernel functions, sent when they first occur. */
-#ifndef PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
-#define PEAKTOP_COLLECT_KERNEL_SYMBOLS_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
@@ -18,5 +16,3 @@ void kernel_symbols_free(struct collector *c);
 /* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
  * PT_KERNEL_FRAMES + 1. Returns their number. */
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
-
-#endif

@@ -139,23 +139,10 @@ void kernel_waits_forget_sent(struct kernel_side *k)
 	k->control->waits.objects = 0;
 }
 
-static int tasks_link(struct kernel_side *k, uint32_t pid)
-{
-	union bpf_iter_link_info info = {.task = {.pid = pid}};
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-
-	bpf_link__destroy(k->waits_tasks);
-	k->waits_tasks = pid ? bpf_program__attach_iter(k->skel->progs.on_waits_task, &opts) : NULL;
-	/* older kernels (6.0) cannot iterate a single process */
-	if (!k->waits_tasks)
-		k->waits_tasks = bpf_program__attach_iter(k->skel->progs.on_waits_task, NULL);
-	return k->waits_tasks ? 0 : -errno;
-}
-
 int kernel_waits_follow(struct kernel_side *k, uint32_t pid)
 {
 	char buffer[64];
-	int fd, err = tasks_link(k, pid);
+	int fd, err = tasks_link(&k->waits_tasks, k->skel->progs.on_waits_task, pid);
 	ssize_t got;
 
 	if (err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The part of the kernel side that traces waits: its tracepoints, its ring buffer and its maps. */
-#ifndef PEAKTOP_COLLECT_KERNEL_WAITS_H
-#define PEAKTOP_COLLECT_KERNEL_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void kernel_waits_lost(struct kernel_side *k, uint32_t number, uint32_t lost[PT_
 /* Call `each` for every record in the ring buffer. */
 typedef void (*kernel_waits_fn)(void *ctx, const struct pt_waits_head *r, size_t size);
 void kernel_waits_drain(struct kernel_side *k, kernel_waits_fn each, void *ctx);
-
-#endif

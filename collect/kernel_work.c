@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "collect/kernel_names.h"
 #include "collect/state.h"
+#include "collect/target.h"
 
 /* Prefixes of kernel functions that only this kind of work calls. If several rules match a
  * stack, the first one counts. */
-static const struct rule {
+static const struct work_rule {
 	uint32_t object;
 	const char *begins[14];
 } rules[] = {
@@ -30,6 +32,16 @@ static const struct rule {
       "collapse_huge_page", "hugetlb_no_page", "hugetlb_fault"}},
 };
 
+/*
+ * Functions that hand requests for I/O to a device. On virtual machines most of the time of an I/O
+ * may pass here, since the hypervisor does its part at once.
+ */
+static const char *const submit_functions[] = {
+    "submit_bio",   "__submit_bio",	   "blk_mq_submit_bio", "blk_finish_plug",
+    "__blk_flush_", "blk_mq_run_hw_queue", "blk_mq_dispatch_",	NULL};
+/* A page fault is a cause of its own, whatever is read for it. */
+static const char *const fault_functions[] = {"asm_exc_page_fault", "do_user_addr_fault", NULL};
+
 /* Functions in which the kernel spins for one of its own locks or is about to sleep for it. */
 static const char *const lock_functions[] = {"osq_lock",
 					     "rwsem_spin_on_owner",
@@ -37,6 +49,8 @@ static const char *const lock_functions[] = {"osq_lock",
 					     "rwsem_down_",
 					     "mutex_spin_on_owner",
 					     "mutex_optimistic_spin",
+					     "rt_mutex_slowlock",
+					     "rtmutex_spin_on_owner",
 					     "__mutex_lock",
 					     "native_queued_spin_lock_slowpath",
 					     "__pv_queued_spin_lock_slowpath",
@@ -47,13 +61,28 @@ static const char *const lock_functions[] = {"osq_lock",
 					     "__percpu_down",
 					     NULL};
 /* Frames between lock_functions and the function that wants the lock. */
-static const char *const lock_wrappers[] = {
-    "down_",	    "__down_",		"mutex_lock",	     "_raw_",
-    "__raw_",	    "do_raw_",		"queued_",	     "rwsem_",
-    "percpu_down_", "lock_page_lruvec", "folio_lruvec_lock", NULL};
+static const char *const lock_wrappers[] = {"down_",
+					    "__down_",
+					    "mutex_lock",
+					    "_raw_",
+					    "__raw_",
+					    "do_raw_",
+					    "queued_",
+					    "rwsem_",
+					    "percpu_down_",
+					    "rt_mutex_wait_proxy_lock",
+					    "lock_page_lruvec",
+					    "folio_lruvec_lock",
+					    NULL};
 /* Functions of locks that record their owner; spinlocks do not. */
-static const char *const owned_locks[] = {
-    "osq_lock", "rwsem_", "__mutex_lock", "mutex_spin_on_owner", "mutex_optimistic_spin", NULL};
+static const char *const owned_locks[] = {"osq_lock",
+					  "rwsem_",
+					  "__mutex_lock",
+					  "mutex_spin_on_owner",
+					  "mutex_optimistic_spin",
+					  "rt_mutex_",
+					  "rtmutex_",
+					  NULL};
 static const char *const memory_functions[] = {
     "vm_mmap",	     "do_mmap", "__vm_munmap",	      "vm_munmap",	  "do_mprotect",
     "do_madvise",    "madvise", "lock_mm_",	      "vm_brk",		  "__do_sys_brk",
@@ -61,22 +90,9 @@ static const char *const memory_functions[] = {
     "__mm_populate", "dup_mm",	"do_user_addr_fault", "exit_mmap",	  "mlock",
     "do_mlock",	     NULL};
 
-static bool begins_with_any(const char *name, const char *const *list)
-{
-	for (; name && *list; list++) {
-		if (!strncmp(name, *list, strlen(*list)))
-			return true;
-	}
-	return false;
-}
-
 static bool any_begins(const char *const *names, uint32_t nr, const char *const *list)
 {
-	for (uint32_t i = 0; i < nr; i++) {
-		if (begins_with_any(names[i], list))
-			return true;
-	}
-	return false;
+	return any_of(i, nr, kernel_name_begins(names[i], list));
 }
 
 /*
@@ -90,7 +106,7 @@ static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool
 	uint32_t outermost = 0;
 
 	*caller = "";
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		/* check huge pages last: a thread that spins for a lock while making one waits
 		 * for the lock */
 		if (rules[i].object == SLEEP_IN_HUGE_PAGE)
@@ -99,19 +115,22 @@ static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool
 			return rules[i].object;
 	}
 	for (uint32_t i = 0; i < nr; i++) {
-		if (begins_with_any(names[i], lock_functions))
+		if (kernel_name_begins(names[i], lock_functions))
 			outermost = i + 1;
 	}
 	/* if the thread sleeps for this lock, it is reported as a sleep */
 	if (outermost && !sleeps) {
-		while (outermost < nr && begins_with_any(names[outermost], lock_wrappers))
+		while (outermost < nr && kernel_name_begins(names[outermost], lock_wrappers))
 			outermost++;
 		if (outermost < nr && names[outermost])
 			*caller = names[outermost];
 		return SLEEP_IN_SPIN;
 	}
-	return any_begins(names, nr, rules[sizeof(rules) / sizeof(rules[0]) - 1].begins)
-		   ? SLEEP_IN_HUGE_PAGE
+	if (any_begins(names, nr, rules[ARRAY_SIZE(rules) - 1].begins))
+		return SLEEP_IN_HUGE_PAGE;
+	return !sleeps && any_begins(names, nr, submit_functions) &&
+		       !any_begins(names, nr, fault_functions)
+		   ? SLEEP_IN_SUBMIT
 		   : 0;
 }
 
@@ -186,22 +205,22 @@ static void dirty_fill(struct collector *c, const struct pt_kernel_work *w, stru
 		snprintf(out->holder, sizeof(out->holder), "%.*s", PT_COMM, top.comm);
 }
 
+/* Functions that free memory of a cgroup that is at its limit. */
+static const char *const group_functions[] = {
+    "try_to_free_mem_cgroup",	     "try_charge", "reclaim_high", "mem_cgroup_handle_over_high",
+    "__mem_cgroup_handle_over_high", NULL};
+
 static void work_fill(struct collector *c, const struct pt_kernel_work *w, const char *const *names,
 		      uint32_t nr, struct kernel_work *out)
 {
-	static const char *const group_functions[] = {"try_to_free_mem_cgroup",
-						      "try_charge",
-						      "reclaim_high",
-						      "mem_cgroup_handle_over_high",
-						      "__mem_cgroup_handle_over_high",
-						      NULL};
-
 	if (out->object == SLEEP_IN_DIRTY)
 		dirty_fill(c, w, out);
 	else if (out->object == SLEEP_IN_RECLAIM)
 		reclaim_fill(
 		    w, w->doing & PT_DOING_GROUP_RECLAIM || any_begins(names, nr, group_functions),
 		    out);
+	else if (out->object == SLEEP_IN_SUBMIT)
+		snprintf(out->about, sizeof(out->about), "handing requests to the device");
 }
 
 static void holder_fill(const char *comm, uint32_t tid, char *out, size_t n)
@@ -223,14 +242,19 @@ static void caller_fill(const char *caller, struct kernel_work *out)
 static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr,
 		      const char *caller, struct kernel_work *out)
 {
-	const struct pt_lock_owner *owner =
-	    &r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_FILE];
+	struct pt_lock_owner owner =
+	    r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_OBJECT];
 
 	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
 	    r->work.holder_pid != r->head.tid)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
-	else if (owner->pid && owner->pid != r->head.tid && any_begins(names, nr, owned_locks))
-		holder_fill(owner->comm, owner->pid, out->holder, sizeof(out->holder));
+	else if (owner.pid && owner.pid != r->head.tid && any_begins(names, nr, owned_locks)) {
+		/* a futex only has its number */
+		if (!owner.comm[0])
+			target_thread_comm((pid_t)owner.pid, (pid_t)owner.pid, owner.comm,
+					   sizeof(owner.comm));
+		holder_fill(owner.comm, owner.pid, out->holder, sizeof(out->holder));
+	}
 	caller_fill(caller, out);
 }
 
@@ -292,33 +316,67 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 }
 
-void kernel_work_of_snapshot(const uint64_t *frames, uint32_t nr_frames, bool sleeps,
-			     struct kernel_work *out)
+uint32_t kernel_stop_of(uint32_t state)
 {
-	static const struct pt_kernel_work unknown;
-	const char *names[PT_KERNEL_FRAMES], *caller = "";
-	uint32_t nr = names_of(frames, nr_frames, names);
+	enum { STOPPED = 4, TRACED = 8, FROZEN = 0x8000 };
 
-	*out = (struct kernel_work){0};
-	if (!nr)
+	if (state & TRACED)
+		return SLEEP_TRACED;
+	if (state & STOPPED)
+		return SLEEP_STOPPED;
+	return state & FROZEN ? SLEEP_FROZEN : 0;
+}
+
+/*
+ * True if a sleeping task is frozen, by its stack: cgroups of version 2, and older kernels, have no
+ * state for that. What get_signal() itself sleeps for is the freezer, whose function may be
+ * inlined.
+ */
+static bool is_frozen(const char *const *names, uint32_t nr)
+{
+	static const char *const scheduler[] = {"schedule", "__schedule", NULL},
+				 *const freezer[] = {"do_freezer_trap", "get_signal",
+						     "__refrigerator", NULL};
+	uint32_t i = 0;
+
+	while (i < nr && kernel_name_begins(names[i], scheduler))
+		i++;
+	return i < nr && kernel_name_begins(names[i], freezer);
+}
+
+void kernel_work_of_snapshot(const struct pt_task_now *t, struct kernel_work *out)
+{
+	struct pt_kernel_work work = {.limit = t->memory.limit, .group = t->memory.group};
+	const char *names[PT_KERNEL_FRAMES], *caller = "";
+	uint32_t nr = names_of((const uint64_t *)t->kernel, t->nr_kernel, names);
+
+	*out = (struct kernel_work){.object = kernel_stop_of(t->state)};
+	if (!out->object && t->state && is_frozen(names, nr))
+		out->object = SLEEP_FROZEN;
+	if (out->object == SLEEP_STOPPED)
+		snprintf(out->about, sizeof(out->about), "by a signal");
+	if (!nr || out->object)
 		return;
-	out->object = kernel_work_by_names(names, nr, sleeps, &caller);
+	out->object = kernel_work_by_names(names, nr, t->state != 0, &caller);
+	/* the host may free memory for this thread although its group is at its limit, too */
+	if (work.limit && any_begins(names, nr, group_functions))
+		work.doing = PT_DOING_GROUP_RECLAIM;
 	if (out->object == SLEEP_IN_SPIN)
 		caller_fill(caller, out);
 	else
-		work_fill(NULL, &unknown, names, nr, out);
+		work_fill(NULL, &work, names, nr, out);
 }
 
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s)
 {
 	if (!w->object) {
-		if (s->object == SLEEP_ON_KERNEL_LOCK && w->holder[0])
+		if (w->holder[0])
 			s->holder = w->holder;
 		return;
 	}
-	s->object = w->object;
-	/* if the device is not known, the file that is written says where */
-	if (w->object != SLEEP_IN_DIRTY || w->name[0])
+	s->work = w->object;
+	/* if the device is not known, the file says where */
+	if ((w->object != SLEEP_IN_DIRTY && w->object != SLEEP_IN_SUBMIT) || w->name[0])
 		s->name = w->name;
 	s->holder = w->holder;
 	s->about = w->about;

@@ -4,8 +4,7 @@
  * swapping, throttling a writer, spinning for a lock. It uses the kernel functions on the
  * stack and, if available, pairs of tracepoints.
  */
-#ifndef PEAKTOP_COLLECT_KERNEL_WORK_H
-#define PEAKTOP_COLLECT_KERNEL_WORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,9 +25,12 @@ void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 /* `stack` is the stack with which the thread fell asleep; NULL if it was not copied. */
 void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 			  const struct pt_record_stack *stack, struct kernel_work *out);
-/* The same for the kernel frames of a snapshot, innermost first. */
-void kernel_work_of_snapshot(const uint64_t *frames, uint32_t nr, bool sleeps,
-			     struct kernel_work *out);
+/* What holds up a task in this state of the kernel: SLEEP_STOPPED, _TRACED, _FROZEN, or 0. */
+uint32_t kernel_stop_of(uint32_t state);
+/*
+ * The same for a snapshot, by its kernel frames, its state and the limit of its memory.
+ */
+void kernel_work_of_snapshot(const struct pt_task_now *t, struct kernel_work *out);
 /*
  * True if the stack is in the kernel because of a probe: in the breakpoint, in the single step
  * after it, or in the trampoline that newer kernels use. Such a sample shows the cost of the probe,
@@ -42,5 +44,3 @@ bool kernel_in_probe(const struct pt_record_stack *r);
 bool kernel_in_interrupt(const struct pt_record_stack *r);
 /* Copy the work into a sleep's record, if there is any. `s` then points into `w`. */
 void kernel_work_send(const struct kernel_work *w, struct rec_sleep *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command after `--`, stopped before its first instruction until launch_go(). Functions
  * return 0 or a negative errno. */
-#ifndef PEAKTOP_COLLECT_LAUNCH_H
-#define PEAKTOP_COLLECT_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -22,5 +21,3 @@ int launch_start(struct collector *c);
 int launch_go(struct collector *c);
 /* End the command when the collector ends: SIGTERM, or SIGKILL if it never ran. */
 void launch_end(struct collector *c, bool ran);
-
-#endif

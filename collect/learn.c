@@ -8,6 +8,7 @@
  * without a probe.
  */
 #include "collect/learn.h"
+#include "analysis/base/array.h"
 #include "collect/descend.h"
 #include "collect/modules.h"
 #include "collect/site_check.h"
@@ -32,6 +33,7 @@ enum {
 	MAX_BURSTS = 16,
 	LAST_CALLS_MS = 300, /* wait after the last burst, for calls that are still open */
 	MAX_SEEN = 64,
+	MAX_LEARN_LINKS = 1 << 16, /* one per target */
 };
 
 struct seen {
@@ -44,8 +46,7 @@ struct learner {
 	bool used;
 	struct req_learn req;
 	uint32_t id, site; /* ... index in the site table */
-	struct attachment *links;
-	uint32_t nr_links;
+	struct attachments links;
 	uint64_t began_ns, next_ns; /* start of the request; earliest start of the next burst */
 	uint32_t bursts, hits_seen;
 	uint32_t calls;
@@ -69,18 +70,9 @@ static void answer(struct collector *c, uint32_t node, int error, const struct r
 	send_record(c, &rec);
 }
 
-static void links_release(struct learner *l)
-{
-	for (uint32_t i = 0; i < l->nr_links; i++)
-		attachment_release(&l->links[i], false);
-	free(l->links);
-	l->links = NULL;
-	l->nr_links = 0;
-}
-
 static void learner_end(struct collector *c, struct learner *l)
 {
-	links_release(l);
+	attachments_release(&l->links);
 	site_index_drop(c, l->site);
 	l->used = false;
 }
@@ -101,13 +93,10 @@ void learn_end(struct collector *c)
 
 struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address)
 {
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		const struct file_mapping *m = &c->files.mappings[i];
+	const struct file_mapping *m = mapping_at(c, (pid_t)pid, address);
 
-		if ((uint32_t)m->pid == pid && address >= m->start && address < m->end)
-			return (struct rec_code){m->module, m->offset + (address - m->start)};
-	}
-	return (struct rec_code){0, 0};
+	return m ? (struct rec_code){m->module, m->offset + (address - m->start)}
+		 : (struct rec_code){0, 0};
 }
 
 /* Read a pointer that does not change, from the memory of a target that has made the call. */
@@ -115,14 +104,10 @@ static int slot_read(const struct collector *c, const struct req_learn *req, str
 {
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
 		const struct file_mapping *m = &c->files.mappings[i];
-		uint64_t at = m->start + (req->site.offset - m->offset) +
-			      (uint64_t)req->operand.disp,
-			 value = 0;
+		uint64_t site = mapping_address(m, req->site.module, req->site.offset), value = 0;
 
-		if (m->module != req->site.module || req->site.offset < m->offset ||
-		    req->site.offset - m->offset >= m->end - m->start)
-			continue;
-		if (target_read(m->pid, at, &value, sizeof(value)))
+		if (!site ||
+		    target_read(m->pid, site + (uint64_t)req->operand.disp, &value, sizeof(value)))
 			continue;
 		*out = code_at(c, (uint32_t)m->pid, value);
 		if (out->module)
@@ -166,23 +151,12 @@ void learn_rebind(struct collector *c)
 static int attach_in(struct collector *c, struct learner *l, pid_t pid)
 {
 	struct attach_point point = {.offset = l->req.site.offset, .cookie = l->site};
-	struct attachment *grown = realloc(l->links, (l->nr_links + 1) * sizeof(*grown));
-	int fd = module_file(c, l->req.site.module), err;
-	size_t bad;
+	struct attach_points set = {.list = &point, .nr = 1};
+	struct attachment *one = attachments_next(&l->links, MAX_LEARN_LINKS);
+	int err = one ? module_attach(c, l->req.site.module, pid, &set, one) : -ENOMEM;
 
-	if (!grown)
-		return -ENOMEM;
-	l->links = grown;
-	if (fd < 0)
-		return fd;
-	err = module_answers(c, l->req.site.module, &point, 1);
-	if (err)
-		return err;
-	err =
-	    attach_points(&grown[l->nr_links], kernel_side_site_program(c->kernel),
-			  kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, &point, 1, &bad);
 	if (!err) {
-		l->nr_links++;
+		l->links.nr++;
 		budget_attached(c, 1);
 	}
 	return err;
@@ -203,7 +177,7 @@ static int burst_begin(struct collector *c, struct learner *l)
 		if (target_maps(c, c->targets.list[t]->pid, l->req.site.module)) {
 			int e = attach_in(c, l, c->targets.list[t]->pid);
 
-			err = l->nr_links ? 0 : e;
+			err = l->links.nr ? 0 : e;
 		}
 	}
 	return err;
@@ -216,7 +190,7 @@ bool learn_blown(struct collector *c, uint32_t site_index)
 
 		if (!l->used || l->site != site_index)
 			continue;
-		links_release(l);
+		attachments_release(&l->links);
 		l->next_ns = now_ns() + PAUSE_MS * MS;
 		return true;
 	}
@@ -227,7 +201,7 @@ void learn_detach(struct collector *c)
 {
 	for (uint32_t i = 0; c->learning && i < PT_LEARNS; i++) {
 		if (c->learning->one[i].used)
-			links_release(&c->learning->one[i]);
+			attachments_release(&c->learning->one[i].links);
 	}
 }
 
@@ -307,9 +281,7 @@ static int by_calls(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
-	if (x->calls != y->calls)
-		return x->calls < y->calls ? 1 : -1;
-	return x->hits < y->hits ? 1 : x->hits > y->hits ? -1 : 0;
+	return descending(x->calls, y->calls) ?: descending(x->hits, y->hits);
 }
 
 static void learner_answer(struct collector *c, struct learner *l, int error)
@@ -336,7 +308,7 @@ static bool is_done(const struct learner *l, uint64_t now)
 		return true;
 	if (l->calls >= ENOUGH_CALLS && age > ENOUGH_MS * MS)
 		return true;
-	return !l->nr_links && l->bursts == MAX_BURSTS && now > l->next_ns + LAST_CALLS_MS * MS;
+	return !l->links.nr && l->bursts == MAX_BURSTS && now > l->next_ns + LAST_CALLS_MS * MS;
 }
 
 void learn_turn(struct collector *c, uint64_t now)
@@ -353,7 +325,7 @@ void learn_turn(struct collector *c, uint64_t now)
 			learner_answer(c, l, l->bursts ? 0 : -ETIMEDOUT);
 			continue;
 		}
-		if (l->nr_links || l->bursts == MAX_BURSTS || now < l->next_ns || !f ||
+		if (l->links.nr || l->bursts == MAX_BURSTS || now < l->next_ns || !f ||
 		    f->state != FUNCTION_ON || budget_left(c) < budget_burst(c))
 			continue;
 		err = burst_begin(c, l);

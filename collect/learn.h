@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the callees of indirect calls, in short bursts of probes (learn.c). */
-#ifndef PEAKTOP_COLLECT_LEARN_H
-#define PEAKTOP_COLLECT_LEARN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ uint64_t learn_spending(struct collector *c);
 void learn_end(struct collector *c);
 /* Module and offset of an address in a target; module 0: no file is mapped there. */
 struct rec_code code_at(const struct collector *c, uint32_t pid, uint64_t address);
-
-#endif

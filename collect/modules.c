@@ -5,6 +5,7 @@
 #include "collect/opener.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/targets.h"
 #include "collect/vdso.h"
 
 #include <errno.h>
@@ -20,7 +21,12 @@
 /* The same for the vDSO, which is one module for all processes. */
 #define VDSO_DEV (UINT64_MAX - 1)
 
-struct scan {
+#define SECOND_NS 1000000000ull
+#define SCAN_NS (5 * SECOND_NS)
+
+enum { CHECKS_PER_SECOND = 20 };
+
+struct module_scan {
 	struct collector *c;
 	struct target *target;
 	uint32_t perf_map; /* module for code without a file (perf map); 0: none */
@@ -28,18 +34,25 @@ struct scan {
 	unsigned int at; /* index after the last mapping found, where the next search starts */
 };
 
-static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
+/* The module of this file; 0: it is new. */
+static uint32_t module_find(const struct collector *c, const struct mapping *m)
 {
-	struct file_module *mod;
-	struct map_file about;
-
 	for (unsigned int i = c->files.nr_modules; i > 0; i--) {
 		if (c->files.modules[i - 1].inode == m->inode &&
 		    c->files.modules[i - 1].dev == m->dev)
 			return i;
 	}
-	if (c->files.nr_modules == MAX_MODULES)
-		return 0;
+	return 0;
+}
+
+static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
+{
+	uint32_t found = module_find(c, m);
+	struct file_module *mod;
+	struct map_file about;
+
+	if (found || c->files.nr_modules == MAX_MODULES)
+		return found;
 	mod = &c->files.modules[c->files.nr_modules];
 	*mod = (struct file_module){
 	    .dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
@@ -76,14 +89,11 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 	struct mapping m = {.inode = (uint64_t)t->pid, .dev = PERF_MAP_DEV};
 	char path[64];
 	struct stat st;
-	uint32_t module;
+	uint32_t module = module_find(c, &m);
 	int fd;
 
-	for (unsigned int i = c->files.nr_modules; i > 0; i--) {
-		if (c->files.modules[i - 1].inode == m.inode &&
-		    c->files.modules[i - 1].dev == m.dev)
-			return i;
-	}
+	if (module)
+		return module;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->ns_pid);
 	fd = opener_open(c->files.opener, t->pid, path + 1);
 	if (fd < 0)
@@ -110,7 +120,7 @@ static void mapping_send(struct collector *c, const struct file_mapping *fm, boo
 }
 
 /* Find this mapping among those of earlier scans; NULL: it is new. */
-static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m)
+static struct file_mapping *mapping_find(struct module_scan *s, const struct mapping *m)
 {
 	struct collector *c = s->c;
 
@@ -132,7 +142,7 @@ static struct file_mapping *mapping_find(struct scan *s, const struct mapping *m
 
 static int mapping_seen(void *ctx, const struct mapping *m)
 {
-	struct scan *s = ctx;
+	struct module_scan *s = ctx;
 	struct collector *c = s->c;
 	struct file_mapping *fm;
 	struct mapping made;
@@ -191,8 +201,8 @@ static void mapping_drop(struct collector *c, unsigned int i)
 
 int modules_scan(struct collector *c, struct target *t)
 {
-	struct scan s = {.c = c, .target = t};
-	uint64_t began = now_ns();
+	struct module_scan s = {.c = c, .target = t};
+	uint64_t began = now_ns(), pages = target_pages(t->pid);
 	int err;
 
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
@@ -202,26 +212,63 @@ int modules_scan(struct collector *c, struct target *t)
 	err = target_mappings(t->pid, mapping_seen, &s);
 	if (err)
 		return err;
+	/* an ended process maps nothing any more; its last stacks are unwound with what it had */
+	if (!any_of(i, c->files.nr_mappings,
+		    c->files.mappings[i].pid == t->pid && c->files.mappings[i].seen))
+		return -ESRCH;
 	for (unsigned int i = c->files.nr_mappings; i > 0; i--) {
 		if (c->files.mappings[i - 1].pid == t->pid && !c->files.mappings[i - 1].seen)
 			mapping_drop(c, i - 1);
 	}
 	t->scanned_ns = began;
+	t->scanned_pages = pages;
 	return 0;
 }
 
-void modules_check(struct collector *c, pid_t pid, uint64_t address)
+void modules_look(struct collector *c, struct target *t)
+{
+	uint64_t pages = target_pages(t->pid);
+
+	if (!pages || pages != t->scanned_pages || now_ns() - t->scanned_ns > SCAN_NS)
+		modules_scan(c, t);
+}
+
+uint64_t mapping_address(const struct file_mapping *m, uint32_t module, uint64_t offset)
+{
+	return m->module == module && offset >= m->offset && offset - m->offset < m->end - m->start
+		   ? m->start + (offset - m->offset)
+		   : 0;
+}
+
+const struct file_mapping *mapping_at(const struct collector *c, pid_t pid, uint64_t address)
 {
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
 		const struct file_mapping *m = &c->files.mappings[i];
 
 		if (m->pid == pid && address >= m->start && address < m->end)
-			return;
+			return m;
 	}
-	for (unsigned int i = 0; i < c->targets.nr; i++) {
-		if (c->targets.list[i]->pid == pid)
-			modules_scan(c, c->targets.list[i]);
+	return NULL;
+}
+
+/* Code that a compiler makes at run time is in no file, however often the mappings are read. */
+static bool check_is_due(struct target *t)
+{
+	uint64_t now = now_ns();
+
+	if (now - t->checks_since_ns > SECOND_NS) {
+		t->checks_since_ns = now;
+		t->checks = 0;
 	}
+	return t->checks++ < CHECKS_PER_SECOND;
+}
+
+void modules_check(struct collector *c, pid_t pid, uint64_t address)
+{
+	struct target *t = target_by_pid(c, (uint32_t)pid);
+
+	if (t && !mapping_at(c, pid, address) && check_is_due(t))
+		modules_look(c, t);
 }
 
 void perf_map_forget(struct collector *c, pid_t pid)
@@ -245,14 +292,12 @@ void modules_forget(struct collector *c, pid_t pid)
 /* A mapping of this file in any target; NULL: none. */
 static const struct file_mapping *module_mapping(const struct collector *c, uint32_t module)
 {
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		if (c->files.mappings[i].module == module)
-			return &c->files.mappings[i];
-	}
-	return NULL;
+	return find_first(i, c->files.mappings, c->files.nr_mappings,
+			  c->files.mappings[i].module == module);
 }
 
-int module_file(struct collector *c, uint32_t module)
+/* Descriptor of a module's file, owned by the table, or a negative errno. */
+static int module_file(struct collector *c, uint32_t module)
 {
 	struct map_file about;
 	struct file_module *m;
@@ -295,18 +340,35 @@ int module_content(struct collector *c, uint32_t module)
 	return fd < 0 ? -errno : fd;
 }
 
-int module_answers(struct collector *c, uint32_t module, const struct attach_point *points,
-		   size_t n)
+/*
+ * Check that the file system can provide the instructions at these points. The kernel reads them
+ * from the file when it attaches, and that wait cannot be interrupted.
+ */
+static int module_answers(struct collector *c, uint32_t module, const struct attach_points *points)
 {
 	const struct file_mapping *fm = module_mapping(c, module);
 	int err = 0;
 
-	if (!module || module > c->files.nr_modules || !c->files.modules[module - 1].remote)
+	if (!c->files.modules[module - 1].remote)
 		return 0;
-	for (size_t i = 0; i < n && !err; i++)
-		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points[i].offset)
+	for (size_t i = 0; i < points->nr && !err; i++)
+		err = fm ? target_map_answers(fm->pid, fm->start, fm->end, points->list[i].offset)
 			 : -ENOENT;
 	return err;
+}
+
+int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach_points *points,
+		  struct attachment *a)
+{
+	int fd = module_file(c, module), err;
+
+	points->refused = points->nr;
+	if (fd < 0)
+		return fd;
+	err = module_answers(c, module, points);
+	return err ? err
+		   : attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
+				   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
 }
 
 /* Search below the target's root folder first, because a container has its own debug files. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The files whose code the targets map, and these mappings. Modules are numbered from 1. */
-#ifndef PEAKTOP_COLLECT_MODULES_H
-#define PEAKTOP_COLLECT_MODULES_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -47,29 +45,29 @@ struct module_table {
 /* Read the mappings of a target again and send what has changed. Returns 0 or a negative
  * errno. */
 int modules_scan(struct collector *c, struct target *t);
-/* Read the mappings of a target again if this address is in none that is known. */
+/* The same if the size of the target's memory has changed, or after five seconds: a scan takes a
+ * process of its own and the lock of the target's memory. */
+void modules_look(struct collector *c, struct target *t);
+/* The same if this address is in no mapping that is known, but not more often than 20 times a
+ * second. */
 void modules_check(struct collector *c, pid_t pid, uint64_t address);
 /* Drop the mappings of a process that has ended. */
 void modules_forget(struct collector *c, pid_t pid);
 /* Forget the perf map of a process, because it runs another program or its pid was reused. */
 void perf_map_forget(struct collector *c, pid_t pid);
-/* Descriptor of a module's file, owned by the table, or a negative errno. */
-int module_file(struct collector *c, uint32_t module);
 /* True for the vDSO, which has no file and cannot be probed. */
 bool module_is_vdso(const struct collector *c, uint32_t module);
 /* A descriptor of the file's content, for the parser, or a negative errno. The caller closes
  * it. */
 int module_content(struct collector *c, uint32_t module);
-/*
- * Check that the file system can provide the instructions at these points. Call this before
- * attaching: the kernel reads the instructions from the file, and that wait cannot be
- * interrupted. Returns 0 or a negative errno.
- */
-int module_answers(struct collector *c, uint32_t module, const struct attach_point *points,
-		   size_t n);
+/* Attach the program of the sites to points of a module, in one process: see attach_points(). */
+int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach_points *points,
+		  struct attachment *a);
+/* The address at which `m` maps this place of a file; 0: it maps another one. */
+uint64_t mapping_address(const struct file_mapping *m, uint32_t module, uint64_t offset);
+/* The mapping at an address of a process; NULL: none. */
+const struct file_mapping *mapping_at(const struct collector *c, pid_t pid, uint64_t address);
 /* Open a separate debug file below /usr/lib/debug of the target or of the host. Returns a
  * descriptor or a negative errno. */
 int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
 void modules_release(struct collector *c);
-
-#endif

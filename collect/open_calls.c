@@ -50,7 +50,7 @@ struct doubtful_call {
 	uint64_t start;
 };
 
-struct open_calls {
+struct open_scan {
 	struct collector *c;
 	uint64_t now;
 	bool last;
@@ -63,11 +63,11 @@ struct open_calls {
 	unsigned int per_slot[PT_SLOTS];
 };
 
-static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32_t tid,
-		      uint64_t start, uint32_t known, const pt_u64 *args)
+static void open_note(struct open_scan *w, const struct open_one *one, const pt_u64 *args)
 {
+	const uint32_t slot = one->slot;
 	struct slot_info *info = &w->c->slots[slot];
-	uint64_t age = w->now > start ? w->now - start : 0;
+	uint64_t age = w->now > one->start ? w->now - one->start : 0;
 	struct open_one *o = NULL;
 
 	info->open++;
@@ -82,18 +82,17 @@ static void open_note(struct open_calls *w, uint32_t slot, uint32_t tgid, uint32
 			if (w->one[i].slot == slot && (!o || w->one[i].start > o->start))
 				o = &w->one[i];
 		}
-		if (!o || o->start <= start)
+		if (!o || o->start <= one->start)
 			return;
 	}
-	*o = (struct open_one){
-	    .slot = slot, .tgid = tgid, .tid = tid, .start = start, .known = known};
+	*o = *one;
 	memcpy(o->args, args, sizeof(o->args));
 }
 
 /* ---- system calls ----------------------------------------------------- */
 
-static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t tid,
-		      uint64_t start, const pt_u64 *args)
+/* `call` lacks its slot. */
+static void call_note(struct open_scan *w, uint32_t nr, struct open_one call, const pt_u64 *args)
 {
 	struct pt_control *control = kernel_side_control(w->c->kernel);
 	uint32_t slot = control->sys_slot[nr];
@@ -106,12 +105,14 @@ static void call_note(struct open_calls *w, uint32_t nr, uint32_t tgid, uint32_t
 		control->sys_slot[nr] = slot;
 		slots_announce(w->c);
 	}
-	open_note(w, slot, tgid, tid, start, 0x3f * SAMPLE_ARG0, args);
+	call.slot = slot;
+	call.known = 0x3f * SAMPLE_ARG0;
+	open_note(w, &call, args);
 }
 
 static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 {
-	struct open_calls *w = ctx;
+	struct open_scan *w = ctx;
 	struct pt_control *control = kernel_side_control(w->c->kernel);
 	bool watched =
 	    w->c->units[UNIT_SYSCALLS].state != FUNCTION_OFF && t->sys_burst == control->sys_burst;
@@ -124,7 +125,9 @@ static int open_thread(void *ctx, uint32_t tid, const struct pt_thread *t)
 	if (t->sys_open == PT_SYS_BEFORE && control->phase_mode)
 		return 0;
 	if (watched)
-		call_note(w, t->sys_nr, t->tgid, tid, t->sys_start, t->sys_args);
+		call_note(w, t->sys_nr,
+			  (struct open_one){.tgid = t->tgid, .tid = tid, .start = t->sys_start},
+			  t->sys_args);
 	/* the tracepoint at its end has been detached since it began */
 	else if (!array_grow(w->calls, w->nr_calls, w->cap_calls, MAX_DOUBTFUL))
 		w->calls[w->nr_calls++] =
@@ -145,7 +148,7 @@ static int by_tid(const void *a, const void *b)
  */
 static void call_decide(void *ctx, const struct pt_task_now *now)
 {
-	struct open_calls *w = ctx;
+	struct open_scan *w = ctx;
 	size_t at = lower_bound(i, w->nr_calls, w->calls[i].tid < now->tid);
 	uint64_t nr = now->regs[PT_REG_ORIG_AX], slept, start;
 	pt_u64 args[PT_ARGS];
@@ -159,10 +162,11 @@ static void call_decide(void *ctx, const struct pt_task_now *now)
 		start = w->calls[at].start;
 	for (int i = 0; i < PT_ARGS; i++)
 		args[i] = snapshot_argument(now, i);
-	call_note(w, (uint32_t)nr, now->tgid, now->tid, start, args);
+	call_note(w, (uint32_t)nr,
+		  (struct open_one){.tgid = now->tgid, .tid = now->tid, .start = start}, args);
 }
 
-static void calls_decide(struct open_calls *w)
+static void calls_decide(struct open_scan *w)
 {
 	qsort(w->calls, w->nr_calls, sizeof(*w->calls), by_tid);
 	/* if the kernel cannot tell, these calls are not shown */
@@ -173,11 +177,7 @@ static void calls_decide(struct open_calls *w)
 
 static bool is_live_target(const struct collector *c, uint32_t tgid)
 {
-	for (unsigned int i = 0; i < c->targets.nr; i++) {
-		if ((uint32_t)c->targets.list[i]->pid == tgid)
-			return true;
-	}
-	return false;
+	return any_of(i, c->targets.nr, (uint32_t)c->targets.list[i]->pid == tgid);
 }
 
 /*
@@ -194,14 +194,10 @@ static bool outer_begun(struct collector *c, const struct pt_act_key *key, const
 
 static bool thread_exited(const struct collector *c, uint32_t tid)
 {
-	for (unsigned int i = 0; i < c->exited.nr; i++) {
-		if (c->exited.tid[i] == tid)
-			return true;
-	}
-	return false;
+	return any_of(i, c->exited.nr, c->exited.tid[i] == tid);
 }
 
-static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *a)
+static void act_left(struct open_scan *w, uint32_t index, const struct pt_act *a)
 {
 	struct slot_info *info = &w->c->slots[a->key.slot];
 	bool outside = a->arg_mask & PT_ACT_OUTSIDE || a->start < w->c->chosen.since;
@@ -213,16 +209,21 @@ static void act_left(struct open_calls *w, uint32_t index, const struct pt_act *
 	info->abnormal_total += !outside;
 }
 
-static void act_open(struct open_calls *w, const struct pt_act *a)
+static void act_open(struct open_scan *w, const struct pt_act *a)
 {
 	if (!(a->arg_mask & PT_ACT_OUTSIDE) && chosen_shows(w->c, a->key.tgid, a->tid, a->start))
-		open_note(w, a->key.slot, a->key.tgid, a->tid, a->start,
-			  (a->arg_mask & 0x3f) * SAMPLE_ARG0, a->args);
+		open_note(w,
+			  &(struct open_one){.slot = a->key.slot,
+					     .tgid = a->key.tgid,
+					     .tid = a->tid,
+					     .start = a->start,
+					     .known = (a->arg_mask & 0x3f) * SAMPLE_ARG0},
+			  a->args);
 }
 
 static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 {
-	struct open_calls *w = ctx;
+	struct open_scan *w = ctx;
 	const struct pt_act_key *key = &a->key;
 	struct slot_info *info = key->slot < PT_SLOTS ? &w->c->slots[key->slot] : NULL;
 
@@ -264,14 +265,12 @@ static int by_thread(const void *a, const void *b)
 	const struct pt_act *x = &((const struct doubtful *)a)->act;
 	const struct pt_act *y = &((const struct doubtful *)b)->act;
 
-	if (x->key.tgid != y->key.tgid)
-		return x->key.tgid < y->key.tgid ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
+	return ascending(x->key.tgid, y->key.tgid) ?: ascending(x->tid, y->tid);
 }
 
 /* Read the state of each doubtful call's thread once. of[i] is the index of the thread of call
  * i. */
-static void threads_read(const struct open_calls *w, struct thread_now *threads, size_t *of)
+static void threads_read(const struct open_scan *w, struct thread_now *threads, size_t *of)
 {
 	size_t nr = 0;
 
@@ -287,7 +286,7 @@ static void threads_read(const struct open_calls *w, struct thread_now *threads,
 	target_threads_now(threads, nr);
 }
 
-static void doubtful_decide(struct open_calls *w)
+static void doubtful_decide(struct open_scan *w)
 {
 	size_t n = w->nr_doubtful;
 	struct thread_now *threads = calloc(n, sizeof(*threads));
@@ -325,9 +324,9 @@ static void doubtful_decide(struct open_calls *w)
 	free(of);
 }
 
-struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool last)
+struct open_scan *open_calls_snapshot(struct collector *c, uint64_t now, bool last)
 {
-	struct open_calls *w = calloc(1, sizeof(*w));
+	struct open_scan *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -335,7 +334,9 @@ struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool l
 	w->now = now;
 	w->last = last;
 	kernel_side_threads(c->kernel, open_thread, w);
-	kernel_side_activations(c->kernel, open_activation, w);
+	/* the table is large: read it only if something can be in it */
+	if (c->functions.nr || c->kernel_functions.nr)
+		kernel_side_activations(c->kernel, open_activation, w);
 	if (w->nr_calls)
 		calls_decide(w);
 	if (w->nr_doubtful)
@@ -344,7 +345,7 @@ struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool l
 	return w;
 }
 
-void open_calls_send(struct collector *c, struct open_calls *w)
+void open_calls_send(struct collector *c, struct open_scan *w)
 {
 	struct record rec = {.type = REC_OPEN};
 	char comm[TARGET_COMM];

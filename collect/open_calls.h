@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds and sends calls that have not returned. */
-#ifndef PEAKTOP_COLLECT_OPEN_CALLS_H
-#define PEAKTOP_COLLECT_OPEN_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +15,6 @@ struct exited_threads {
 
 /* Find calls that have not returned and count them in the slots. open_calls_send() sends the
  * oldest ones and frees the snapshot. */
-struct open_calls;
-struct open_calls *open_calls_snapshot(struct collector *c, uint64_t now, bool last);
-void open_calls_send(struct collector *c, struct open_calls *open);
-
-#endif
+struct open_scan;
+struct open_scan *open_calls_snapshot(struct collector *c, uint64_t now, bool last);
+void open_calls_send(struct collector *c, struct open_scan *open);

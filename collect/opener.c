@@ -19,11 +19,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analysis/session/collector_options.h"
 #include "collect/privileges.h"
+#include "collect/process/clock.h"
 
 enum { MAX_HUNG = 16, GIVE_UP_S = 5, CODE_CPU_S = 20, SOCKET = 3 };
 
@@ -35,13 +35,13 @@ typedef int (*code_serve_fn)(int socket, int fd);
  */
 enum request_kind { REQUEST_OPEN, REQUEST_CODE };
 
-struct request {
+struct opener_request {
 	uint32_t number;
 	uint32_t kind;
 	char path[PATH_MAX];
 };
 
-struct answer {
+struct opener_answer {
 	uint32_t number;
 	int error; /* 0 (a descriptor comes with the answer) or a negative errno */
 };
@@ -89,7 +89,7 @@ static int open_in_root(int root, const char *path)
 /* Turn this process into a code reader for `file`: it keeps only the file and one socket. */
 static void serve_code_and_exit(int socket, int file, uint32_t number, code_serve_fn serve)
 {
-	struct answer a = {.number = number};
+	struct opener_answer a = {.number = number};
 	struct rlimit cpu = {CODE_CPU_S, CODE_CPU_S};
 	int pair[2];
 
@@ -103,9 +103,9 @@ static void serve_code_and_exit(int socket, int file, uint32_t number, code_serv
 	_exit(serve(SOCKET, SOCKET + 1) ? 1 : 0);
 }
 
-static void serve_and_exit(int socket, int root, const struct request *r)
+static void serve_and_exit(int socket, int root, const struct opener_request *r)
 {
-	struct answer a = {.number = r->number};
+	struct opener_answer a = {.number = r->number};
 	int fd;
 
 	/* SIGALRM ends a lookup that hangs, if it can be interrupted */
@@ -123,7 +123,7 @@ static void serve_and_exit(int socket, int root, const struct request *r)
  */
 static void helper_run(int socket, pid_t parent, const struct collector_options *options)
 {
-	struct request r;
+	struct opener_request r;
 	int fd, err;
 
 	prctl(PR_SET_NAME, "peaktop-open");
@@ -176,16 +176,8 @@ struct opener *opener_start(const struct collector_options *options)
 	return o;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* Receive one answer, and in *fd its descriptor (-1: none). Returns 0, -ETIMEDOUT or -EPIPE. */
-static int answer_receive(struct opener *o, uint64_t deadline, struct answer *a, int *fd)
+static int answer_receive(struct opener *o, uint64_t deadline, struct opener_answer *a, int *fd)
 {
 	struct pollfd p = {.fd = o->socket, .events = POLLIN};
 	uint64_t now;
@@ -210,10 +202,10 @@ static bool is_hung(const struct opener *o, pid_t pid)
 
 /* Send a request with the descriptor `with`, and wait for the answer. Returns a descriptor or
  * a negative errno. */
-static int ask(struct opener *o, struct request *r, int with)
+static int ask(struct opener *o, struct opener_request *r, int with)
 {
 	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
-	struct answer a;
+	struct opener_answer a;
 	int fd, err;
 
 	r->number = ++o->number;
@@ -233,7 +225,7 @@ static int ask(struct opener *o, struct request *r, int with)
 
 int opener_open(struct opener *o, pid_t pid, const char *path)
 {
-	struct request r = {.kind = REQUEST_OPEN};
+	struct opener_request r = {.kind = REQUEST_OPEN};
 	char folder[64] = "/";
 	int root, fd;
 
@@ -256,7 +248,7 @@ int opener_open(struct opener *o, pid_t pid, const char *path)
 
 int opener_code(struct opener *o, int file)
 {
-	struct request r = {.kind = REQUEST_CODE};
+	struct opener_request r = {.kind = REQUEST_CODE};
 
 	return o ? ask(o, &r, file) : -ENOENT;
 }

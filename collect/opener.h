@@ -9,8 +9,7 @@
  * and opens a file only after checking that it is a regular file. It cannot open files that the
  * invoking user could not open. The collector waits at most OPENER_WAIT_MS for an answer.
  */
-#ifndef PEAKTOP_OPENER_H
-#define PEAKTOP_OPENER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -45,5 +44,3 @@ int opener_code(struct opener *o, int file);
 pid_t opener_pid(const struct opener *o);
 /* End the helper. `o` may be NULL. */
 void opener_stop(struct opener *o);
-
-#endif

@@ -9,6 +9,9 @@
  * phase is open: nothing counts until the next begin is seen.
  */
 #include "collect/phases.h"
+#include "analysis/base/array.h"
+#include "analysis/session/record_codec.h"
+#include "analysis/session/record_copy.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/units.h"
@@ -28,13 +31,16 @@ static uint32_t slot_of(const struct collector *c, uint32_t op)
 
 bool phases_need_syscalls(const struct collector *c)
 {
-	return c->phases.asked.begin_call || c->phases.asked.end_call;
+	const struct req_phases *asked = c->phases.asked;
+
+	return asked && (asked->begin_call || asked->end_call);
 }
 
 bool phases_edge(const struct collector *c, const struct function *f)
 {
-	return c->options->phases &&
-	       (f->op == c->phases.asked.begin_op || f->op == c->phases.asked.end_op);
+	const struct req_phases *asked = c->phases.asked;
+
+	return c->options->phases && asked && (f->op == asked->begin_op || f->op == asked->end_op);
 }
 
 static bool edges_watched(const struct collector *c)
@@ -42,12 +48,9 @@ static bool edges_watched(const struct collector *c)
 	if (c->loop.asleep ||
 	    (phases_need_syscalls(c) && c->units[UNIT_SYSCALLS].state != FUNCTION_ON))
 		return false;
-	for (unsigned int i = 0; i < c->functions.nr; i++) {
-		if (phases_edge(c, c->functions.list[i]) &&
-		    c->functions.list[i]->state != FUNCTION_ON)
-			return false;
-	}
-	return true;
+	return !any_of(i, c->functions.nr,
+		       phases_edge(c, c->functions.list[i]) &&
+			   c->functions.list[i]->state != FUNCTION_ON);
 }
 
 /* Discard the state of all processes: open phases are not known any more. */
@@ -85,12 +88,8 @@ void phases_request(struct collector *c, const struct req_phases *req)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 
-	free(c->phases.begin);
-	free(c->phases.end);
-	c->phases.begin = strdup(req->begin);
-	c->phases.end = strdup(req->end);
-	c->phases.asked = *req;
-	c->phases.asked.begin = c->phases.asked.end = NULL;
+	free(c->phases.asked);
+	c->phases.asked = struct_copy(request_layout(REQ_PHASES), req);
 	control->phase_begin_slot = slot_of(c, req->begin_op);
 	control->phase_end_slot = slot_of(c, req->end_op);
 	control->phase_begin_call = req->begin_call;
@@ -112,12 +111,13 @@ void phases_begin(struct collector *c)
 void phases_report(struct collector *c)
 {
 	const struct pt_control *control = kernel_side_control(c->kernel);
+	const struct req_phases *asked = c->phases.asked;
 	struct record rec = {.type = REC_PHASES};
 
 	if (!c->options->phases)
 		return;
-	rec.phases = (struct rec_phases){.begin = c->phases.begin ? c->phases.begin : "",
-					 .end = c->phases.end ? c->phases.end : "",
+	rec.phases = (struct rec_phases){.begin = asked ? asked->begin : "",
+					 .end = asked ? asked->end : "",
 					 .seen = control->phases,
 					 .ns = control->phase_ns,
 					 .blind = (uint32_t)c->phases.blind_times};

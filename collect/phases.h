@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Phases: only calls count that begin between two operations that the user named (DARC,
  * SIGMETRICS 2008, section 4.2). */
-#ifndef PEAKTOP_COLLECT_PHASES_H
-#define PEAKTOP_COLLECT_PHASES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,8 +11,7 @@ struct collector;
 struct function;
 
 struct phases {
-	struct req_phases asked;
-	char *begin, *end; /* names as the user gave them */
+	struct req_phases *asked; /* NULL: REQ_PHASES did not come yet */
 	uint64_t blind_times;
 };
 
@@ -32,5 +30,3 @@ bool phases_edge(const struct collector *c, const struct function *f);
 void phases_begin(struct collector *c);
 /* Send REC_PHASES, if phases are used. */
 void phases_report(struct collector *c);
-
-#endif

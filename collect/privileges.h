@@ -3,8 +3,7 @@
  * Drops privileges of the privileged processes, permanently. The capabilities and their
  * uses are listed in analysis/base/capability_set.h.
  */
-#ifndef PEAKTOP_PRIVILEGES_H
-#define PEAKTOP_PRIVILEGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -24,5 +23,3 @@ int privileges_limit_opener(uid_t uid, gid_t gid);
  * other threads, because they would keep their capabilities. Returns 0 or a negative errno.
  */
 int privileges_limit_collector(bool command);
-
-#endif

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/reader.h"
 
+#include "analysis/base/array.h"
 #include "collect/fd_message.h"
+#include "collect/process/clock.h"
+#include "collect/process/small_file.h"
+#include "collect/reader_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MS 1000000ull
@@ -28,23 +30,21 @@ enum {
 	MAX_TRIES = 4, /* tries per request if processes hang */
 	BACKOFF_MS = 2000,
 	BACKOFF_MAX_MS = 60000,
-	PIECE_PAGES = 16,
-	MAX_PIECE_BYTES = 32768,
 };
 
 /* Memory that the collector and one reader share. */
-struct shared {
+struct reader_shared {
 	volatile uint32_t steps; /* incremented when the reader makes progress */
 	volatile pid_t about;	 /* the process that is being read */
 	_Alignas(16) char argument[READER_MAX_ARGUMENT];
 	char text[READER_MAX_TEXT];
 };
 
-struct order {
+struct reader_order {
 	reader_work work; /* an address in the reader, too, because it is a fork */
 };
 
-struct answer {
+struct reader_answer {
 	int64_t result;
 };
 
@@ -58,21 +58,13 @@ struct hung {
 static struct {
 	pid_t pid; /* 0: no reader runs */
 	int socket;
-	struct shared *shared;
+	struct reader_shared *shared;
 	uint64_t used_ns;
 	uint64_t cpu_ns;	/* CPU time of ended readers */
 	pid_t ended[MAX_ENDED]; /* killed, but waitpid() not done yet */
 	unsigned int nr_ended;
 	struct hung hung[MAX_HUNG];
 } reader;
-
-static uint64_t clock_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- in the reader ---------------------------------------------------- */
 
@@ -96,7 +88,7 @@ int reader_close_all_but(int keep)
 
 static void answer_send(int64_t result, int fd)
 {
-	struct answer a = {.result = result};
+	struct reader_answer a = {.result = result};
 
 	if (fd_message_send(SOCKET, &a, sizeof(a), fd, 0))
 		_exit(1);
@@ -104,7 +96,7 @@ static void answer_send(int64_t result, int fd)
 
 static void serve(int socket, pid_t parent)
 {
-	struct order o;
+	struct reader_order o;
 
 	prctl(PR_SET_NAME, "peaktop-reader");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -171,12 +163,7 @@ static void collect_ended(void)
 
 static uint64_t cpu_now(void)
 {
-	struct timespec ts;
-	clockid_t clock;
-
-	if (!reader.pid || clock_getcpuclockid(reader.pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	return reader.pid ? process_cpu_ns(reader.pid) : 0;
 }
 
 uint64_t reader_cpu_ns(void)
@@ -202,12 +189,12 @@ void reader_end(void)
 void reader_prepare(void)
 {
 	start();
-	reader.used_ns = clock_now();
+	reader.used_ns = now_ns();
 }
 
-void reader_idle(uint64_t now_ns, unsigned int keep_ms)
+void reader_idle(uint64_t now, unsigned int keep_ms)
 {
-	if (reader.pid && now_ns > reader.used_ns + keep_ms * MS)
+	if (reader.pid && now > reader.used_ns + keep_ms * MS)
 		reader_end();
 	else if (reader.nr_ended)
 		collect_ended();
@@ -217,18 +204,15 @@ void reader_idle(uint64_t now_ns, unsigned int keep_ms)
 
 static struct hung *hung_find(pid_t pid, enum reader_kind kind)
 {
-	for (unsigned int i = 0; i < MAX_HUNG; i++) {
-		if (reader.hung[i].pid == pid && reader.hung[i].kind == kind)
-			return &reader.hung[i];
-	}
-	return NULL;
+	return find_first(i, reader.hung, MAX_HUNG,
+			  reader.hung[i].pid == pid && reader.hung[i].kind == kind);
 }
 
 static bool is_hung(pid_t pid, enum reader_kind kind)
 {
 	const struct hung *h = hung_find(pid, kind);
 
-	return h && clock_now() < h->until;
+	return h && now_ns() < h->until;
 }
 
 /* A free entry; if there is none, the entry that would expire first. */
@@ -256,7 +240,7 @@ static void hung_note(pid_t pid, enum reader_kind kind)
 	h->wait *= 2;
 	if (h->wait > BACKOFF_MAX_MS * MS)
 		h->wait = BACKOFF_MAX_MS * MS;
-	h->until = clock_now() + h->wait;
+	h->until = now_ns() + h->wait;
 }
 
 static void hung_forget(pid_t pid, enum reader_kind kind)
@@ -284,18 +268,10 @@ pid_t reader_next_hung(enum reader_kind *kind)
 /* True if the reader sleeps. If not, it works or waits for a CPU. */
 static bool sleeps(pid_t pid)
 {
-	char path[64], buf[256], *p;
-	ssize_t n;
-	int fd;
+	char buf[256], *p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, buf, sizeof(buf) - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (small_file_read(buf, sizeof(buf), "/proc/%d/stat", pid) <= 0)
 		return true;
-	buf[n] = '\0';
 	p = strrchr(buf, ')');
 	return !p || p[1] != ' ' || p[2] != 'R';
 }
@@ -328,7 +304,7 @@ static int wait_answer(enum reader_kind kind)
 	}
 }
 
-static int take_answer(struct answer *a, int *fd)
+static int take_answer(struct reader_answer *a, int *fd)
 {
 	return fd_message_receive(reader.socket, a, sizeof(*a), fd, MSG_DONTWAIT);
 }
@@ -336,8 +312,8 @@ static int take_answer(struct answer *a, int *fd)
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
 		    size_t size, int *fd)
 {
-	struct order o = {.work = work};
-	struct answer a;
+	struct reader_order o = {.work = work};
+	struct reader_answer a;
 	int got = -1, err;
 
 	if (fd)
@@ -368,7 +344,7 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 	}
 	hung_forget(about, kind);
 	memcpy(argument, reader.shared->argument, size);
-	reader.used_ns = clock_now();
+	reader.used_ns = now_ns();
 	if (fd)
 		*fd = got;
 	else if (got >= 0)
@@ -420,55 +396,10 @@ ssize_t reader_text(pid_t about, const char *path, char **text)
 
 /* ---- memory ----------------------------------------------------------- */
 
-struct wanted {
-	pid_t pid;
-	uint32_t bytes, got;
-	uint64_t address;
-};
-
 struct memory_order {
 	uint32_t nr;
-	struct wanted one[READER_MAX_PIECES];
+	struct reader_piece one[READER_MAX_PIECES]; /* `to` is not used */
 };
-
-/* Number of pages, from `page` on and at most `n`, that are in memory or in swap without a
- * gap. Returns `n` if there is no pagemap. */
-static unsigned int pages_present(int pagemap, uint64_t page, unsigned int n)
-{
-	const uint64_t is_there = 3ull << 62; /* present, swapped */
-	uint64_t entry[PIECE_PAGES + 1];
-	unsigned int i;
-
-	if (pagemap < 0)
-		return n;
-	if (pread(pagemap, entry, n * sizeof(entry[0]), (off_t)(page * sizeof(entry[0]))) !=
-	    (ssize_t)(n * sizeof(entry[0])))
-		return 0;
-	for (i = 0; i < n && entry[i] & is_there; i++)
-		;
-	return i;
-}
-
-static ssize_t piece_read(int pagemap, const struct wanted *w, char *to)
-{
-	const uint64_t page = 4096;
-	struct iovec local = {.iov_base = to}, remote[PIECE_PAGES + 1];
-	uint64_t first = w->address / page, last = (w->address + w->bytes - 1) / page,
-		 at = w->address;
-	unsigned int n = pages_present(pagemap, first, (unsigned int)(last - first + 1));
-
-	/* the kernel skips a part that it cannot read whole, so make one part per page */
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t end = (first + i + 1) * page;
-
-		if (end > w->address + w->bytes)
-			end = w->address + w->bytes;
-		remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = end - at};
-		local.iov_len += end - at;
-		at = end;
-	}
-	return n ? process_vm_readv(w->pid, &local, 1, remote, n, 0) : 0;
-}
 
 static int64_t memory_work(void *argument, int *unused)
 {
@@ -479,8 +410,7 @@ static int64_t memory_work(void *argument, int *unused)
 
 	(void)unused;
 	for (uint32_t i = 0; i < o->nr; i++) {
-		struct wanted *w = &o->one[i];
-		ssize_t got;
+		struct reader_piece *w = &o->one[i];
 
 		reader_reads(w->pid);
 		if (w->pid != open_pid) {
@@ -490,8 +420,7 @@ static int64_t memory_work(void *argument, int *unused)
 			pagemap = open(path, O_RDONLY | O_CLOEXEC);
 			open_pid = w->pid;
 		}
-		got = piece_read(pagemap, w, to);
-		w->got = got > 0 ? (uint32_t)got : 0;
+		w->got = pages_read(pagemap, w, to);
 		to += w->bytes;
 	}
 	if (pagemap >= 0)
@@ -514,10 +443,9 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 		if (used + p->bytes > READER_MAX_TEXT)
 			break;
 		/* skip processes that hang, so that the others are read */
-		if (!p->bytes || p->bytes > MAX_PIECE_BYTES || is_hung(p->pid, READER_MEMORY))
+		if (!p->bytes || p->bytes > PAGES_MAX_BYTES || is_hung(p->pid, READER_MEMORY))
 			continue;
-		o->one[o->nr++] =
-		    (struct wanted){.pid = p->pid, .bytes = p->bytes, .address = p->address};
+		o->one[o->nr++] = *p;
 		used += p->bytes;
 	}
 	if (!o->nr)

@@ -17,8 +17,7 @@
  * A request starts the reader if necessary, and reader_idle() ends it. The reader has the
  * collector's privileges. Call these functions from the collector's main thread only.
  */
-#ifndef PEAKTOP_READER_H
-#define PEAKTOP_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,18 +66,22 @@ ssize_t reader_text(pid_t about, const char *path, char **text);
 /*
  * Read pieces of memory of processes. Only pages that are in memory or in swap are read: no
  * page is created in the target. `got` is the number of bytes read from the start of each
- * piece; 0 if nothing could be read.
+ * piece; 0 if nothing could be read. With `holes` it goes on behind a few pages that do not exist,
+ * which are filled with READER_HOLE: a stack has such pages in buffers that were never used, and
+ * no return address begins with this byte.
  */
+enum { READER_HOLE = 0xfd };
 struct reader_piece {
 	pid_t pid;
 	uint32_t bytes, got;
 	uint64_t address;
 	void *to;
+	bool holes;
 };
 int reader_memory(struct reader_piece *pieces, size_t n);
 
 /* End a reader that was not used for `keep_ms`, and reap ended readers. Call this regularly. */
-void reader_idle(uint64_t now_ns, unsigned int keep_ms);
+void reader_idle(uint64_t now, unsigned int keep_ms);
 /* Start the reader now, so that the next request need not wait for it. */
 void reader_prepare(void);
 /* End the reader now. */
@@ -95,5 +98,3 @@ pid_t reader_next_hung(enum reader_kind *kind);
  * Standard input, output and error are opened on /dev/null.
  */
 int reader_close_all_but(int keep);
-
-#endif

@@ -14,6 +14,17 @@
 #include "collect/thread_snapshots.h"
 #include "collect/waits.h"
 
+#define MS 1000000ull
+
+enum {
+	WAITING_MS = 2,
+	DESCENT_MS = 5,	  /* often: a blown fuse costs the target until it is read */
+	FUNCTION_MS = 25, /* a function's callers are probed once a record names them */
+	STACKS_MS = 50,	  /* on a timer: wake-ups by BPF programs would be traced, too; only a
+			     blown fuse does */
+	CALM_MS = 100,	  /* in the same turn as units.c */
+};
+
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
 	struct collector *c = ctx;
@@ -94,4 +105,20 @@ void ring_read(struct collector *c)
 	descend_settle(c);
 	if (c->files.changed)
 		functions_new_mapping(c);
+}
+
+bool layers_alone(const struct collector *c)
+{
+	return !c->functions.nr && !c->descent && !c->thread_snapshots && !c->waits;
+}
+
+uint64_t ring_interval_ns(const struct collector *c)
+{
+	if (functions_waiting(c))
+		return WAITING_MS * MS;
+	if (descend_is_armed(c))
+		return DESCENT_MS * MS;
+	if (c->functions.nr)
+		return FUNCTION_MS * MS;
+	return (layers_alone(c) ? CALM_MS : STACKS_MS) * MS;
 }

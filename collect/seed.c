@@ -19,9 +19,8 @@ static void thread_listed(void *ctx, pid_t tid)
 {
 	struct thread_list *l = ctx;
 
-	if (array_grow(l->one, l->nr, l->cap, MAX_THREADS))
-		return;
-	l->one[l->nr++] = (struct thread_now){.pid = l->pid, .tid = tid};
+	array_append(l->one, l->nr, l->cap, MAX_THREADS,
+		     (struct thread_now){.pid = l->pid, .tid = tid});
 }
 
 /* For system calls that are already open, the age counts from now, and their end is not

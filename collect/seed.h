@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Initialises the state of the threads of a new target before their first event. */
-#ifndef PEAKTOP_COLLECT_SEED_H
-#define PEAKTOP_COLLECT_SEED_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -9,5 +8,3 @@ struct collector;
 
 /* Tell the BPF programs which threads a new target has, and which system calls they are in. */
 void threads_seed(struct collector *c, pid_t pid);
-
-#endif

@@ -38,15 +38,15 @@ static bool is_short(const struct function *f, const struct pt_hist *h, uint32_t
 /* The addresses of the function in the first target that maps its file. */
 static bool range_of(const struct collector *c, const struct function *f, struct pt_share *out)
 {
-	for (unsigned int i = 0; f->meta.size && i < c->files.nr_mappings; i++) {
+	for (unsigned int i = 0; f->meta->size && i < c->files.nr_mappings; i++) {
 		const struct file_mapping *m = &c->files.mappings[i];
 
-		if (m->module != f->meta.module_id || f->meta.offset < m->offset ||
-		    f->meta.offset - m->offset >= m->end - m->start)
+		if (m->module != f->meta->module_id || f->meta->offset < m->offset ||
+		    f->meta->offset - m->offset >= m->end - m->start)
 			continue;
-		*out = (struct pt_share){.low = m->start + (f->meta.offset - m->offset),
+		*out = (struct pt_share){.low = m->start + (f->meta->offset - m->offset),
 					 .tgid = (uint32_t)m->pid};
-		out->high = out->low + f->meta.size;
+		out->high = out->low + f->meta->size;
 		return true;
 	}
 	return false;
@@ -66,7 +66,7 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h)
 	if (!c->sharing || c->sharing->nr == PT_SHARES)
 		return;
 	if (!c->sharing->clocks.nr)
-		clocks_attach(&c->sharing->clocks, kernel_side_share_program(c->kernel),
+		clocks_attach(&c->sharing->clocks, kernel_side_program(c->kernel, PROGRAM_SHARE),
 			      control->nr_cpus, SHARE_HZ);
 	control->shares[c->sharing->nr] = share;
 	c->sharing->slot[c->sharing->nr] = slot;

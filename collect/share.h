@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples the CPU time of functions that are too short to be timed. */
-#ifndef PEAKTOP_COLLECT_SHARE_H
-#define PEAKTOP_COLLECT_SHARE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void share_look(struct collector *c, uint32_t slot, const struct pt_hist *h);
 void share_hold(struct collector *c);
 /* Stop sampling for all functions. */
 void share_end(struct collector *c);
-
-#endif

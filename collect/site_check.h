@@ -6,11 +6,9 @@
  * which has only the module's file (analysis/code/boundary.h), answers, so that neither the
  * front nor another file of the target can influence the answer. Answers are cached.
  */
-#ifndef PEAKTOP_SITE_CHECK_H
-#define PEAKTOP_SITE_CHECK_H
+#pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct collector;
 struct rec_site;
@@ -23,5 +21,3 @@ enum { SITE_CHECK_WAIT_MS = 5000 };
  */
 const char *sites_check(struct collector *c, const struct rec_site *const *sites, size_t nr);
 void site_check_release(struct collector *c);
-
-#endif

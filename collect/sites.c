@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "collect/sites.h"
 #include "collect/state.h"
 
@@ -32,21 +33,12 @@ void site_index_drop(struct collector *c, uint32_t i)
 
 bool site_is_mapped(const struct collector *c, const struct rec_site *s)
 {
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		const struct file_mapping *m = &c->files.mappings[i];
-
-		if (m->module == s->module && s->offset >= m->offset &&
-		    s->offset - m->offset < m->end - m->start)
-			return true;
-	}
-	return false;
+	return any_of(i, c->files.nr_mappings,
+		      mapping_address(&c->files.mappings[i], s->module, s->offset));
 }
 
 bool target_maps(const struct collector *c, pid_t pid, uint32_t module)
 {
-	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
-		if (c->files.mappings[i].pid == pid && c->files.mappings[i].module == module)
-			return true;
-	}
-	return false;
+	return any_of(i, c->files.nr_mappings,
+		      c->files.mappings[i].pid == pid && c->files.mappings[i].module == module);
 }

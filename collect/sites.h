@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The site table, which functions, descents and the search for callees share. */
-#ifndef PEAKTOP_COLLECT_SITES_H
-#define PEAKTOP_COLLECT_SITES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void site_index_drop(struct collector *c, uint32_t i);
 /* True if the site is inside code that a target maps. */
 bool site_is_mapped(const struct collector *c, const struct rec_site *s);
 bool target_maps(const struct collector *c, pid_t pid, uint32_t module);
-
-#endif

@@ -2,18 +2,15 @@
 #include "collect/sleeps.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "analysis/base/futex.h"
 #include "analysis/base/syscall_names.h"
-#include "collect/kernel_names.h"
+#include "collect/process/small_file.h"
 #include "collect/reader.h"
 #include "collect/state.h"
 
@@ -21,60 +18,98 @@ enum {
 	MAPS_EVERY_NS = 10000000,
 	MAPS_AGE_NS = 1000000000,
 	NAME_BYTES = 256,
+	KNOWN_IRQS = 64,
+	IRQ_ACTIONS = 48,
 	LOCAL_TIMER_VECTOR = 0xec,
 	DNS_PORT = 53
 };
 
+/* Write "irq 26 (ttyS0)": sysfs names those that registered a handler. */
+static void irq_with_device(uint32_t number, char *out, size_t n)
+{
+	static struct {
+		bool read;
+		uint32_t number;
+		char actions[IRQ_ACTIONS]; /* "": none */
+	} known[KNOWN_IRQS];
+	uint32_t i = number % KNOWN_IRQS;
+
+	if (!known[i].read || known[i].number != number) {
+		known[i].read = true;
+		known[i].number = number;
+		known[i].actions[0] = '\0';
+		small_file_line(known[i].actions, sizeof(known[i].actions),
+				"/sys/kernel/irq/%u/actions", number);
+	}
+	if (known[i].actions[0])
+		snprintf(out, n, "irq %u (%s)", number, known[i].actions);
+	else
+		snprintf(out, n, "irq %u", number);
+}
+
+const char *const softirq_names[SOFTIRQS] = {"HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
+					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+const char *const vector_names[VECTORS] = {"reschedule", "call_function", "call_function_single",
+					   "irq_work"};
+
 const char *irq_name(uint32_t number, char *out, size_t n)
 {
-	static const char *const soft[] = {"HI",       "TIMER",	  "NET_TX", "NET_RX",  "BLOCK",
-					   "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
-
-	static const char *const vectors[] = {"reschedule", "call_function", "call_function_single",
-					      "irq_work"};
-
 	if (number == PT_IRQ_LOCAL_TIMER)
 		return "local timer";
 	if (number >= PT_IRQ_VECTOR)
-		return number - PT_IRQ_VECTOR < sizeof(vectors) / sizeof(vectors[0])
-			   ? vectors[number - PT_IRQ_VECTOR]
-			   : "IPI";
-	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < sizeof(soft) / sizeof(soft[0])) {
-		snprintf(out, n, "softirq %s", soft[number - PT_IRQ_SOFT]);
+		return number - PT_IRQ_VECTOR < VECTORS ? vector_names[number - PT_IRQ_VECTOR]
+							: "IPI";
+	if (number >= PT_IRQ_SOFT && number - PT_IRQ_SOFT < SOFTIRQS) {
+		snprintf(out, n, "softirq %s", softirq_names[number - PT_IRQ_SOFT]);
 		return out;
 	}
-	snprintf(out, n, "irq %u", number);
+	irq_with_device(number, out, n);
 	return out;
 }
 
 uint32_t irq_number(uint32_t number)
 {
 	/* vectors as in arch/x86/include/asm/irq_vectors.h */
-	static const uint32_t vectors[] = {0xfd, 0xfc, 0xfb, 0xf6};
+	static const uint32_t vectors[VECTORS] = {0xfd, 0xfc, 0xfb, 0xf6};
 
 	if (number == PT_IRQ_LOCAL_TIMER)
 		return LOCAL_TIMER_VECTOR;
 	if (number >= PT_IRQ_VECTOR)
-		return vectors[(number - PT_IRQ_VECTOR) % (sizeof(vectors) / sizeof(vectors[0]))];
+		return vectors[(number - PT_IRQ_VECTOR) % VECTORS];
 	return number >= PT_IRQ_SOFT ? number - PT_IRQ_SOFT : number;
 }
 
-/* The kind (SLEEP_ON_...) and the name of a descriptor of the target, from /proc/PID/fd. */
+static bool begins_with_any(const char *name, const char *const *list)
+{
+	for (; *list; list++) {
+		if (!strncmp(name, *list, strlen(*list)))
+			return true;
+	}
+	return false;
+}
+
+/* The kind (enum object_kind) and the name of a descriptor of the target, from /proc/PID/fd. */
 static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 {
-	char path[64];
-	ssize_t len;
+	static const struct {
+		uint32_t kind;
+		const char *begins[4];
+	} kinds[] = {
+	    {OBJECT_SOCKET, {"socket:"}},
+	    {OBJECT_PIPE, {"pipe:"}},
+	    {OBJECT_TERMINAL, {"/dev/pts/", "/dev/tty", "/dev/console"}},
+	    {OBJECT_DEVICE, {"/dev/"}},
+	    {OBJECT_FILE, {"/"}},
+	    {OBJECT_TIMER, {"anon_inode:[timerfd"}},
+	    {OBJECT_EVENT, {"anon_inode:"}},
+	};
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, (unsigned int)fd);
-	len = readlink(path, name, n - 1);
-	name[len > 0 ? len : 0] = '\0';
-	if (!strncmp(name, "socket:", 7))
-		return SLEEP_ON_SOCKET;
-	if (!strncmp(name, "pipe:", 5))
-		return SLEEP_ON_PIPE;
-	if (!strncmp(name, "/dev/", 5))
-		return SLEEP_ON_DEVICE;
-	return name[0] == '/' ? SLEEP_ON_FILE : SLEEP_ON_OTHER;
+	small_file_link(name, n, "/proc/%u/fd/%u", pid, (unsigned int)fd);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (begins_with_any(name, kinds[i].begins))
+			return kinds[i].kind;
+	}
+	return OBJECT_OTHER;
 }
 
 /* True if the last part of the path is this name. A name of PT_FILE_NAME bytes may be cut off. */
@@ -100,7 +135,7 @@ static uint32_t file_kind(const struct pt_record_sleep *r, char *name, size_t n)
 	if (!r->object.file[0] || ends_with(name, r->object.file))
 		return kind;
 	snprintf(name, n, "%.*s", (int)sizeof(r->object.file), r->object.file);
-	return SLEEP_ON_FILE;
+	return OBJECT_FILE;
 }
 
 static bool is_loopback(int family, const unsigned char *a)
@@ -138,24 +173,25 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 	name[0] = '\0';
 	if (family == AF_UNIX) {
 		unix_name(o, r->head.tgid, name, n);
-		return SLEEP_ON_LOCAL;
+		return OBJECT_LOCAL;
 	}
 	if (family != AF_INET && family != AF_INET6)
-		return SLEEP_ON_SOCKET;
+		return OBJECT_SOCKET;
 	if (family == AF_INET6 && !memcmp(peer, mapped, sizeof(mapped))) {
 		family = AF_INET;
 		peer += sizeof(mapped);
 		own += sizeof(mapped);
 	}
 	if (!o->port && o->own_port)
-		snprintf(name, n, "port %u", o->own_port);
+		snprintf(name, n, "%sport %u",
+			 o->protocol == IPPROTO_TCP ? "new connections to " : "", o->own_port);
 	if (!o->port || !inet_ntop(family, peer, text, sizeof(text)))
-		return SLEEP_ON_SOCKET;
+		return OBJECT_SOCKET;
 	snprintf(name, n, family == AF_INET6 ? "[%s]:%u%s" : "%s:%u%s", text, o->port,
 		 o->port == DNS_PORT ? " (DNS server)" : "");
 	return is_loopback(family, peer) || !memcmp(peer, own, family == AF_INET ? 4 : 16)
-		   ? SLEEP_ON_LOCAL
-		   : SLEEP_ON_SOCKET;
+		   ? OBJECT_LOCAL
+		   : OBJECT_SOCKET;
 }
 
 /* The kind and name of the object that a call slept on, by its descriptor. */
@@ -167,7 +203,7 @@ static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t 
 		return socket_kind(r, name, n);
 	kind = file_kind(r, name, n);
 	if ((r->object.mode & S_IFMT) == S_IFIFO)
-		return SLEEP_ON_PIPE;
+		return OBJECT_PIPE;
 	if (!strcmp(name, "anon_inode:[eventfd]"))
 		snprintf(name, n, "an eventfd");
 	return kind;
@@ -233,13 +269,10 @@ static bool takes_a_descriptor(const char *call)
 	       !strncmp(call, "send", 4) || !strncmp(call, "accept", 6) ||
 	       !strcmp(call, "splice") || !strcmp(call, "copy_file_range") ||
 	       !strcmp(call, "connect") || !strcmp(call, "fallocate") ||
-	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") || !strcmp(call, "ioctl");
-}
-
-static bool locks_a_file(const char *call, uint64_t command)
-{
-	return !strcmp(call, "flock") ||
-	       (!strcmp(call, "fcntl") && (command == F_SETLKW || command == F_OFD_SETLKW));
+	       !strcmp(call, "ftruncate") || !strcmp(call, "getdents64") ||
+	       !strcmp(call, "ioctl") || !strcmp(call, "flock") || !strcmp(call, "fcntl") ||
+	       !strcmp(call, "fsync") || !strcmp(call, "fdatasync") || !strcmp(call, "syncfs") ||
+	       !strcmp(call, "sync_file_range");
 }
 
 /* True for calls that wait for several objects at once. */
@@ -255,55 +288,33 @@ static bool waits_for_several(const char *call)
 static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name,
 			      size_t n)
 {
-	const char *call = s->call;
-	bool polls = strstr(call, "poll") && call[0] != 'e', selects = strstr(call, "select");
-
-	s->object =
-	    (polls && !r->args[1]) || (selects && !r->args[0]) ? SLEEP_ON_NOTHING : SLEEP_ON_OTHER;
-	if (s->object == SLEEP_ON_NOTHING || r->fd == PT_NO_FD || !r->object.mode)
+	if (r->fd == PT_NO_FD || !r->object.mode)
 		return;
 	/* the descriptor is that of the epoll, not of the file that was ready */
-	if (r->object.family || call[0] != 'e')
+	if (r->object.family || s->call[0] != 'e')
 		s->object = object_kind(r, name, n);
 	else if ((r->object.mode & S_IFMT) == S_IFIFO)
-		s->object = SLEEP_ON_PIPE;
-	s->name = name;
+		s->object = OBJECT_PIPE;
 }
 
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
 {
 	const char *call = s->call;
 
-	s->object = SLEEP_ON_OTHER;
-	if (r->syscall < 0) {
-		s->object = SLEEP_ON_PAGE;
-	} else if (strstr(call, "nanosleep")) {
-		s->object = SLEEP_ON_NOTHING;
-	} else if (!strcmp(call, "futex")) {
-		s->object = SLEEP_ON_FUTEX;
-		s->lock = r->args[0];
-		s->exclusive = futex_is_lock(r->args[1], (uint32_t)r->args[2]);
-	} else if (waits_for_several(call)) {
+	memcpy(s->args, r->args, sizeof(s->args));
+	name[0] = '\0';
+	s->name = name;
+	if (r->syscall < 0)
+		mapped_file(r->head.tgid, r->fault, name, n);
+	else if (!strcmp(call, "msync"))
+		mapped_file(r->head.tgid, r->args[0], name, n);
+	else if (waits_for_several(call))
 		object_of_several(r, s, name, n);
-	} else if (!strncmp(call, "wait", 4)) {
-		s->object = SLEEP_ON_CHILD;
-	} else if (strstr(call, "sync")) {
-		/* it is a file, even if its descriptor has been closed since */
-		s->object = SLEEP_ON_FILE;
-		if (!strcmp(call, "msync")) {
-			mapped_file(r->head.tgid, r->args[0], name, n);
-			s->name = name;
-		} else if (strcmp(call, "sync") != 0 && object_kind(r, name, n) == SLEEP_ON_FILE) {
-			s->name = name;
-		}
-	} else if (locks_a_file(call, r->args[1])) {
-		object_kind(r, name, n);
-		s->object = SLEEP_ON_FILE_LOCK;
-		s->name = name;
-	} else if (takes_a_descriptor(call)) {
+	else if (takes_a_descriptor(call))
 		s->object = object_kind(r, name, n);
-		s->name = name;
-	}
+	/* it was a file, even if its descriptor has been closed since */
+	if (strstr(call, "sync") && s->object != OBJECT_FILE && strcmp(call, "msync") != 0)
+		name[0] = '\0';
 }
 
 /* Wait reasons (runtime2.go) for which a call can park. Values from 21 on exist since Go 1.20;
@@ -333,7 +344,7 @@ bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s)
 		return false;
 	*s = (struct rec_sleep){.syscall = -1,
 				.call = "",
-				.object = SLEEP_ON_GOROUTINE,
+				.work = SLEEP_PARKED,
 				.name = park_reason(r->parked - 1),
 				.waker = "",
 				.holder = "",
@@ -369,84 +380,34 @@ void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *tex
 	s->doing = text;
 }
 
-static bool begins_with_any(const char *name, const char *const *list)
+/* The interrupt in which the waking came. */
+static uint32_t bracket_of(uint32_t waker_irq)
 {
-	for (; *list; list++) {
-		if (!strncmp(name, *list, strlen(*list)))
-			return true;
-	}
-	return false;
+	uint32_t irq = waker_irq - 1;
+
+	if (!waker_irq)
+		return 0;
+	if (irq == PT_IRQ_LOCAL_TIMER)
+		return (uint32_t)BRACKET(BRACKET_CLOCK, 0);
+	if (irq >= PT_IRQ_VECTOR)
+		return (uint32_t)BRACKET(BRACKET_IPI, irq - PT_IRQ_VECTOR);
+	return irq >= PT_IRQ_SOFT ? (uint32_t)BRACKET(BRACKET_SOFT, irq - PT_IRQ_SOFT)
+				  : (uint32_t)BRACKET(BRACKET_HARD, irq);
 }
 
-/* True if a kernel function on the stack begins with one of these prefixes. */
-static bool sleeps_in(const struct pt_record_stack *s, const char *const *list)
+void sleep_waking(const struct pt_record_sleep *r, struct rec_sleep *s, char *waker, size_t n)
 {
-	for (uint32_t i = 0; s && i < s->nr_kernel && i < PT_KERNEL_FRAMES; i++) {
-		const char *name = kernel_name(s->kernel[i]);
-
-		if (name && begins_with_any(name, list))
-			return true;
-	}
-	return false;
-}
-
-static const char *const lock_functions[] = {
-    "rwsem_down_", "__mutex_lock", "__ww_mutex_lock", "percpu_rwsem_wait", "percpu_down_", "__down",
-    NULL};
-static const char *const fault_functions[] = {"handle_mm_fault", "asm_exc_page_fault",
-					      "exc_page_fault", "do_user_addr_fault", NULL};
-static const char *const io_functions[] = {"io_schedule", "submit_bio_wait", "bit_wait_io", NULL};
-
-/* in_iowait is also set while an io_uring waits for the network, so it does not count there. */
-static bool waited_for_device(const struct pt_record_sleep *r, const struct rec_sleep *s)
-{
-	return r->io && strcmp(s->call, "io_uring_enter") != 0;
-}
-
-/* The kernel functions in which the thread slept are more precise than its system call. */
-void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
-		  struct rec_sleep *s, char *name, size_t n)
-{
-	if (s->object == SLEEP_ON_PAGE && stack && stack->nr_kernel &&
-	    !sleeps_in(stack, fault_functions)) {
-		/* neither a system call nor a page fault: it slept on the way back to user
-		 * code */
-		s->object = SLEEP_ON_OTHER;
-	} else if (s->object == SLEEP_ON_PAGE) {
-		mapped_file(r->head.tgid, r->fault, name, n);
-		s->name = name;
-	} else if (s->object != SLEEP_ON_FUTEX && s->object != SLEEP_ON_FILE_LOCK &&
-		   sleeps_in(stack, lock_functions)) {
-		s->object = SLEEP_ON_KERNEL_LOCK;
-		s->lock = 0;
-	} else if (s->object == SLEEP_ON_OTHER &&
-		   (waited_for_device(r, s) || sleeps_in(stack, io_functions))) {
-		s->object = SLEEP_ON_FILE;
-	}
-}
-
-/* True if the waker sent the packet on this host: the softirq runs in the sending task unless
- * ksoftirqd runs it. */
-static bool sent_by_waker(const struct pt_record_sleep *r, const struct rec_sleep *s)
-{
-	return s->object == SLEEP_ON_LOCAL && r->waker_irq == PT_IRQ_SOFT + 3 + 1 && r->waker_tid &&
-	       strncmp(r->waker_comm, "ksoftirqd/", 10) != 0;
-}
-
-uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s)
-{
-	uint32_t irq = r->waker_irq - 1;
-
-	if (!r->waker_tid && !r->waker_irq)
-		return ENDED_UNKNOWN;
-	if (!r->waker_irq)
-		return r->waker_tid == r->head.tid ? ENDED_UNKNOWN : ENDED_TASK;
-	if (sent_by_waker(r, s))
-		return ENDED_TASK;
-	if (irq == PT_IRQ_LOCAL_TIMER || irq == PT_IRQ_SOFT + 1 || irq == PT_IRQ_SOFT + 8)
-		return ENDED_TIMER;
-	if (irq == PT_IRQ_SOFT + 4 || s->object == SLEEP_ON_FILE || s->object == SLEEP_ON_PAGE ||
-	    waited_for_device(r, s))
-		return ENDED_REQUEST;
-	return irq == PT_IRQ_SOFT + 3 ? ENDED_NETWORK : ENDED_INTERRUPT;
+	s->bracket = bracket_of(r->waker_irq);
+	s->waker_pid = r->waker_tgid;
+	s->waker_tid = r->waker_tid;
+	s->waker = waker;
+	if (r->io)
+		s->flags |= SLEEP_IN_IOWAIT;
+	if (r->work.doing & PT_DOING_LOCK)
+		s->flags |= SLEEP_CONTENDS;
+	if (!strncmp(r->waker_comm, "ksoftirqd/", 10))
+		s->flags |= SLEEP_BY_KSOFTIRQD;
+	if (r->waker_tid == r->head.tid)
+		s->flags |= SLEEP_BY_ITSELF;
+	snprintf(waker, n, "%.*s", PT_COMM, r->waker_comm);
 }

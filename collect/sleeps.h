@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Find the object that a thread slept on from its system call, and what ended the sleep
- * from its waker.
+ * Collects the facts of a sleep: the object behind its descriptor, the context of its waking, what
+ * others did meanwhile. What the sleep was and who ended it is decided in analysis/waits/.
  */
-#ifndef PEAKTOP_COLLECT_SLEEPS_H
-#define PEAKTOP_COLLECT_SLEEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,16 +12,17 @@
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
-/* Fill in object, lock, exclusive and name of `s`, whose `call` is set. The name is written to
- * `name`, which `s` then points to. */
+/* Fill in the arguments, the object behind the descriptor and its name, or the file of a missing
+ * page, for `s`, whose `call` is set. The name is written to `name`, which `s` then points to. */
 void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
-/* Refine the object by the kernel functions in which the thread slept (`stack`; NULL: not
- * known), and find the file of a missing page. */
-void sleep_refine(const struct pt_record_sleep *r, const struct pt_record_stack *stack,
-		  struct rec_sleep *s, char *name, size_t n);
+/* Fill in in what context the waking came, which task was current, and what the kernel noted. The
+ * comm is written to `waker`, which `s` then points to. */
+void sleep_waking(const struct pt_record_sleep *r, struct rec_sleep *s, char *waker, size_t n);
 /* Name of an interrupt (PT_IRQ_... of bpf/records.h): "irq 11", "softirq NET_RX". May use
  * `out`. */
 const char *irq_name(uint32_t number, char *out, size_t n);
+enum { SOFTIRQS = 10, VECTORS = 4 };
+extern const char *const softirq_names[SOFTIRQS], *const vector_names[VECTORS];
 /*
  * The kernel's number of an interrupt: the line, the soft interrupt, or the vector of the
  * local timer.
@@ -38,7 +38,3 @@ bool sleep_of_goroutine(const struct pt_record_sleep *r, struct rec_sleep *s);
  * points into `text`.
  */
 void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *text, size_t n);
-/* What ended the sleep: enum sleep_end. */
-uint32_t sleep_end(const struct pt_record_sleep *r, const struct rec_sleep *s);
-
-#endif

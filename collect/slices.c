@@ -13,17 +13,9 @@
 #include "collect/units.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "analysis/base/syscall_names.h"
 #include "analysis/latency/profile.h"
-
-enum {
-	TOKENS = 3,	     /* samples per operation and doubling, per refill */
-	MAX_SAMPLES = 20000, /* most samples kept per slice */
-};
 
 static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name,
 		    const char *label, uint32_t nr)
@@ -83,106 +75,6 @@ void slots_announce(struct collector *c)
 		syscall_op_name(nr, name, sizeof(name));
 		op_send(c, slot, LAYER_SYSCALL, name, known ? known : name, nr);
 	}
-}
-
-/* ---- samples ---------------------------------------------------------- */
-
-void tokens_refill(struct collector *c)
-{
-	uint64_t *tokens = kernel_side_tokens(c->kernel);
-	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
-
-	for (uint32_t i = 0; i < slots * PT_TOKENS && i < PT_SLOTS * PT_TOKENS; i++)
-		__atomic_store_n(&tokens[i], TOKENS, __ATOMIC_RELAXED);
-}
-
-void sample_take(struct collector *c, const struct pt_record_sample *s)
-{
-	struct rec_sample *r;
-
-	if (s->head.slot >= PT_SLOTS)
-		return;
-	if (c->slice.nr_samples == c->slice.cap_samples) {
-		unsigned int cap = c->slice.cap_samples ? 2 * c->slice.cap_samples : 256;
-		struct rec_sample *grown;
-		uint32_t *slots;
-
-		if (c->slice.nr_samples >= MAX_SAMPLES) {
-			c->lost.samples++;
-			return;
-		}
-		grown = realloc(c->slice.samples, cap * sizeof(*grown));
-		if (grown)
-			c->slice.samples = grown;
-		slots = realloc(c->slice.sample_slot, cap * sizeof(*slots));
-		if (slots)
-			c->slice.sample_slot = slots;
-		if (!grown || !slots)
-			return;
-		c->slice.cap_samples = cap;
-	}
-	r = &c->slice.samples[c->slice.nr_samples];
-	c->slice.sample_slot[c->slice.nr_samples++] = s->head.slot;
-	*r = (struct rec_sample){
-	    .tid = s->head.tid,
-	    .start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
-	    .latency_ns = s->latency,
-	    .known = s->known,
-	    .ret = s->ret,
-	    .runqueue_ns = s->delta.runq_ns,
-	    .minor_faults = s->delta.min_flt,
-	    .major_faults = s->delta.maj_flt,
-	    .migrations = s->delta.migrations,
-	    .sleeps = s->delta.nvcsw,
-	    .preempted = s->delta.nivcsw,
-	    .interrupt_ns = s->delta.irq_ns,
-	    .steal_ns = s->delta.steal_ns,
-	};
-	memcpy(r->args, s->args, sizeof(r->args));
-	if (s->known & SAMPLE_ONCPU)
-		r->oncpu_ns = s->latency > s->delta.off_ns ? s->latency - s->delta.off_ns : 0;
-}
-
-/* Send the samples of a slot. Their chance to be sampled is known only now: samples divided by
- * calls, for each doubling of the latency. */
-static void samples_send(struct collector *c, uint32_t slot, const uint64_t calls[PT_TOKENS])
-{
-	uint64_t taken[PT_TOKENS] = {0};
-	struct record rec = {.type = REC_SAMPLE};
-
-	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
-		if (c->slice.sample_slot[i] == slot)
-			taken[pt_bucket(c->slice.samples[i].latency_ns) / PT_RESOLUTION]++;
-	}
-	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
-		unsigned int d;
-
-		if (c->slice.sample_slot[i] != slot)
-			continue;
-		c->slice.sample_slot[i] = 0;
-		d = pt_bucket(c->slice.samples[i].latency_ns) / PT_RESOLUTION;
-		rec.sample = c->slice.samples[i];
-		rec.sample.op = c->slots[slot].op;
-		rec.sample.chance_ppm =
-		    calls[d] > taken[d] ? taken[d] * 1000000 / calls[d] : 1000000;
-		if (!rec.sample.chance_ppm)
-			rec.sample.chance_ppm = 1;
-		send_record(c, &rec);
-	}
-}
-
-/* Keep samples of slots whose period continues: they are sent with the record of that period. */
-static void samples_keep(struct collector *c)
-{
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < c->slice.nr_samples; i++) {
-		if (!c->slice.sample_slot[i])
-			continue;
-		c->slice.samples[kept] = c->slice.samples[i];
-		c->slice.sample_slot[kept++] = c->slice.sample_slot[i];
-	}
-	c->slice.nr_samples = kept;
 }
 
 /* ---- profiles --------------------------------------------------------- */
@@ -258,18 +150,52 @@ static uint64_t probes_took(const struct collector *c, const struct slot_info *i
 	return spent > info->last_spent ? spent - info->last_spent : 0;
 }
 
+/* Add the counts of the buckets since the last record, and to `doublings` those of each doubling of
+ * the latency. */
+static void buckets_fill(struct rec_profile *p, uint32_t *bucket, uint64_t *count,
+			 const struct pt_hist *h, const struct pt_hist *old, uint64_t *doublings)
+{
+	uint64_t before = 0, now = 0; /* sums of all buckets */
+
+	p->bucket = bucket;
+	p->count = count;
+	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
+		before += old->count[i];
+		now += h->count[i];
+		if (h->count[i] == old->count[i])
+			continue;
+		bucket[p->nr_buckets] = i;
+		count[p->nr_buckets++] = h->count[i] - old->count[i];
+		doublings[i / PT_RESOLUTION] += h->count[i] - old->count[i];
+	}
+	p->calls = profile_calls_gained(h->calls, before, now);
+	if (p->nr_buckets && h->min) {
+		p->min_ns = h->min - 1;
+		p->max_ns = h->max;
+	}
+}
+
+/* Add the samples of the CPU since the last record. */
+static void ticks_fill(struct rec_profile *p, const struct pt_share *s, struct slot_info *info)
+{
+	p->ticks = s->ticks - info->last_ticks;
+	p->ticks_in = s->in - info->last_in;
+	info->last_ticks += p->ticks;
+	info->last_in += p->ticks_in;
+}
+
 /* Send what a slot has counted from its last record up to `h`. `spent`: total cost of its
  * probes at that time. */
 static void profile_send(struct collector *c, uint32_t slot, const struct pt_hist *h,
 			 const struct armed_period *period, uint64_t spent)
 {
+	const struct pt_control *control = kernel_side_control(c->kernel);
 	struct slot_info *info = &c->slots[slot];
-	uint32_t buckets[PT_BUCKETS], nr = 0;
+	uint32_t buckets[PT_BUCKETS];
 	uint64_t counts[PT_BUCKETS], doublings[PT_TOKENS] = {0};
 	struct record rec = {.type = REC_PROFILE};
 	struct rec_profile *p = &rec.profile;
 	struct pt_hist *old = info->last;
-	uint64_t before = 0, now = 0; /* sums of all buckets */
 
 	*p = (struct rec_profile){
 	    .op = info->op,
@@ -295,40 +221,19 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	    .gap_cpu_ns = h->gap_cpu_ns - old->gap_cpu_ns,
 	    .gap_sleeper_cpu_ns = h->gap_sleeper_cpu_ns - old->gap_sleeper_cpu_ns,
 	    .gap_sleeps = h->gap_sleeps - old->gap_sleeps,
-	    .correction_ns = kernel_side_control(c->kernel)->correction[slot],
-	    .bucket = buckets,
-	    .count = counts,
+	    .callers = h->callers - old->callers,
+	    .correction_ns = control->correction[slot],
+	    .error_ns = info->function ? info->function->error_ns : 0,
 	};
-	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
-		before += old->count[i];
-		now += h->count[i];
-		if (h->count[i] == old->count[i])
-			continue;
-		buckets[nr] = i;
-		counts[nr++] = h->count[i] - old->count[i];
-		doublings[i / PT_RESOLUTION] += h->count[i] - old->count[i];
-	}
-	p->nr_buckets = nr;
-	p->calls = profile_calls_gained(h->calls, before, now);
-	if (info->share) {
-		const struct pt_share *s = &kernel_side_control(c->kernel)->shares[info->share - 1];
-
-		p->ticks = s->ticks - info->last_ticks;
-		p->ticks_in = s->in - info->last_in;
-		info->last_ticks += p->ticks;
-		info->last_in += p->ticks_in;
-	}
-	p->error_ns = info->function ? info->function->error_ns : 0;
+	buckets_fill(p, buckets, counts, h, old, doublings);
+	if (info->share)
+		ticks_fill(p, &control->shares[info->share - 1], info);
 	p->correction_ns += descend_cost_of_call(c, slot, p->calls);
-	if (nr && h->min) {
-		p->min_ns = h->min - 1;
-		p->max_ns = h->max;
-	}
 	/*
 	 * Also send bursts without calls, and the gap between bursts: the model fills the gap.
 	 */
-	if (nr || p->abnormal || p->open || p->unseen || info->function || old->entries ||
-	    (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
+	if (p->nr_buckets || p->abnormal || p->open || p->unseen || info->function ||
+	    old->entries || (h->calls && period->armed_ns < period->end_ns - period->start_ns)) {
 		if (!info->reported)
 			past_send(c, slot, period->start_ns);
 		info->reported = true;
@@ -338,8 +243,8 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	share_look(c, slot, h);
 	*old = *h;
 	info->last_spent = spent;
-	old->entries =
-	    info->open; /* keep it, so that one more record reports that nothing is open any more */
+	/* keep it, so that one more record reports that nothing is open any more */
+	old->entries = info->open;
 	info->extra_abnormal = 0;
 }
 
@@ -467,12 +372,10 @@ static void counts_begin(struct collector *c)
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		struct slot_info *info = &c->slots[s];
 
-		if (!info->last)
-			info->last = calloc(1, sizeof(*info->last));
-		if (info->last)
+		if (hist_ready(&info->last)) {
 			kernel_side_hist(c->kernel, s, true, info->last);
-		if (info->last)
 			info->last->entries = 0;
+		}
 		info->last_spent = slot_spent(c, s);
 		if (info->function)
 			time_begin(&info->function->time, now);
@@ -496,7 +399,7 @@ void slots_restart(struct collector *c)
 	for (unsigned int i = 0; i < c->functions.nr; i++)
 		time_forget(&c->functions.list[i]->time);
 	c->slice.start = now_ns();
-	c->slice.end = c->slice.start + c->slice.interval_ns;
+	slice_next(c, c->slice.start);
 }
 
 void slots_begin(struct collector *c)
@@ -511,7 +414,7 @@ void slice_end(struct collector *c, bool last)
 	struct armed_clock clock = clock_now(c);
 	const uint64_t now = clock.ns;
 	uint32_t slots = kernel_side_control(c->kernel)->next_slot;
-	struct open_calls *open;
+	struct open_scan *open;
 
 	slots_announce(c);
 	times_look(c, now, last);

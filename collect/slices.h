@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sends the results of each slice. */
-#ifndef PEAKTOP_COLLECT_SLICES_H
-#define PEAKTOP_COLLECT_SLICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,11 +31,16 @@ struct slot_info {
 	bool reported;
 };
 
+/* A sample of the current slice, and the slot of its operation; 0 once it was sent. */
+struct slot_sample {
+	struct rec_sample sample;
+	uint32_t slot;
+};
+
 /* The current slice. */
 struct slice_state {
 	uint64_t interval_ns, number, start, end;
-	struct rec_sample *samples;
-	uint32_t *sample_slot;
+	struct slot_sample *samples;
 	unsigned int nr_samples, cap_samples;
 	uint32_t layers; /* those that were on earlier in this slice and are off now */
 };
@@ -56,6 +60,12 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 void slots_restart(struct collector *c);
 /* The measurement begins: count from now on. */
 void slots_begin(struct collector *c);
+/*
+ * Set the end of the slice that begins at `start`. With collector_options.fine_begin, slices last a
+ * quarter of the interval in the first 30 s, then half of it for 30 s, but at least 250 ms: the
+ * columns of a heat map begin so short, and are joined when its width is full.
+ */
+void slice_next(struct collector *c, uint64_t start);
 /* Send all records of the slice that ends now, and begin the next one. `last`: the session
  * ends. */
 void slice_end(struct collector *c, bool last);
@@ -64,9 +74,12 @@ void cost_note(struct collector *c);
 /* Send REC_COST at the end of a slice; send REC_LOSS. */
 void cost_send(struct collector *c, uint64_t now);
 void loss_send(struct collector *c);
-/* Refill the sampling tokens of all operations. */
-void tokens_refill(struct collector *c);
+/* Refill the sampling tokens of all operations. Returns the time until the next refill, ms. */
+uint32_t tokens_refill(struct collector *c);
 /* Keep a sample until the end of the slice. */
 void sample_take(struct collector *c, const struct pt_record_sample *s);
-
-#endif
+/* Send the samples of a slot. Their chance to be sampled is known only now: samples divided by
+ * calls, for each doubling of the latency. */
+void samples_send(struct collector *c, uint32_t slot, const uint64_t calls[PT_TOKENS]);
+/* Keep samples of slots whose period continues: they are sent with the record of that period. */
+void samples_keep(struct collector *c);

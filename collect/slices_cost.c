@@ -19,10 +19,9 @@ void cost_send(struct collector *c, uint64_t now)
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
 		cost->hits += i == PT_HIT_COLD || i == PT_WAITS_NS ? 0 : n[i];
 	cost->ns = budget_cost(c, n, &cost->other_ns) + cost->other_ns;
-	/* stack samples are few and long, so they are timed, not estimated */
 	cost->hits += kernel_side_control(c->kernel)->snapshots_done;
 	cost->attach_ns = c->budget.attach_ns;
-	cost->ns += kernel_side_control(c->kernel)->snapshot_ns + cost->attach_ns;
+	cost->ns += budget_timed(c) + cost->attach_ns;
 	cost->allowed_ns = budget_is_unlimited(c) ? 0 : c->budget.account.allowed_ns;
 	cost->wall_ns = now - c->budget.began_ns;
 	cost->target_cpu_ns = budget_ran(c);

@@ -3,18 +3,17 @@
  * Finds what a sleeping thread waits for, from its system call and /proc: descriptor, lock
  * and holder, peer.
  */
-#ifndef PEAKTOP_SNAPSHOT_WAIT_H
-#define PEAKTOP_SNAPSHOT_WAIT_H
-
-#include <stdbool.h>
+#pragma once
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 #include "collect/kernel_pipes.h"
 #include "collect/kernel_work.h"
+#include "collect/snapshot_children.h"
 
 struct wait_text {
 	char name[256], holder[96], waker[96], doing[64];
+	uint32_t children[CHILDREN_MAX], nr_children; /* of a thread that waits for any child */
 	struct kernel_work work;
 };
 
@@ -30,10 +29,8 @@ uint64_t snapshot_argument(const struct pt_task_now *t, int i);
 void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
 		   struct rec_thread_snapshot *out, struct wait_text *text);
 /*
- * Replace `sleep` by the work that the kernel does for the thread, if its kernel frames tell. A
- * thread that does not sleep waits for nothing.
+ * Replace `sleep` by what holds the thread up from outside, or by the work that the kernel does for
+ * it, if its state or its kernel frames tell.
  */
-void snapshot_work(const struct pt_task_now *t, bool sleeps, struct rec_thread_snapshot *out,
+void snapshot_work(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		   struct wait_text *text);
-
-#endif

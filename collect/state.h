@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The whole state of the collector, composed of the parts that the headers below describe.
  * Private to collect/. */
-#ifndef PEAKTOP_COLLECT_STATE_H
-#define PEAKTOP_COLLECT_STATE_H
+#pragma once
 
 #include "collect/budget.h"
 #include "collect/calibrate.h"
@@ -16,6 +15,7 @@
 #include "collect/open_calls.h"
 #include "collect/phases.h"
 #include "collect/process/channel.h"
+#include "collect/process/clock.h"
 #include "collect/sites.h"
 #include "collect/slices.h"
 #include "collect/targets.h"
@@ -75,8 +75,5 @@ struct collector {
 	struct learning *learning;   /* NULL: no indirect calls are examined */
 };
 
-uint64_t now_ns(void);
 /* Time since the start of the session, ns. */
 uint64_t session_ns(const struct collector *c);
-
-#endif

@@ -3,12 +3,12 @@
 
 #include <bpf/btf.h>
 #include <cpuid.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/process/small_file.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 
@@ -80,16 +80,10 @@ int64_t steal_offset(const struct btf *types)
 /* Returns the steal time of all CPUs so far in ns, as the kernel counts it; 0 if not known. */
 static uint64_t steal_of_host(void)
 {
-	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 	uint64_t ticks;
-	char line[256];
-	ssize_t n;
+	char line[256] = "";
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	line[n > 0 ? n : 0] = '\0';
+	small_file_read(line, sizeof(line), "/proc/stat");
 	/* user, nice, system, idle, iowait, irq, softirq, steal */
 	if (sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
 		return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the clock of steal time that KVM keeps for each virtual CPU. */
-#ifndef PEAKTOP_COLLECT_STEAL_H
-#define PEAKTOP_COLLECT_STEAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void steal_of_cpus(uint64_t *ns, uint32_t nr);
  * and does not tell from which calls. Call steal_begin() when the measurement starts. */
 void steal_begin(struct collector *c);
 void steal_note(struct collector *c);
-
-#endif

@@ -3,29 +3,15 @@
 #include "collect/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/format.h"
+#include "collect/process/small_file.h"
 #include "collect/reader.h"
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 uint64_t session_ns(const struct collector *c)
 {
@@ -43,25 +29,25 @@ int send_record(struct collector *c, const struct record *rec)
 	return err;
 }
 
+void send_ack(struct collector *c, uint32_t epoch)
+{
+	send_record(
+	    c, &(struct record){.type = REC_ACK, .ack = {.epoch = epoch, .at_ns = session_ns(c)}});
+}
+
 void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
 {
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	send_record(c, &(struct record){.type = REC_NOTE, .note = {.level = level, .text = text}});
 }
 
 void send_refused(struct collector *c, uint32_t epoch, uint32_t op, int error, const char *fmt, ...)
 {
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	send_record(c, &(struct record){
 			   .type = REC_REFUSED,
 			   .refused = {.epoch = epoch, .op = op, .error = error, .reason = text}});
@@ -87,13 +73,8 @@ void send_meta(struct collector *c)
 {
 	struct utsname u;
 	char boot[64] = "";
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, boot, sizeof(boot) - 1) : 0;
 
-	if (fd >= 0)
-		close(fd);
-	boot[n > 0 ? n : 0] = '\0';
-	boot[strcspn(boot, "\n")] = '\0';
+	small_file_line(boot, sizeof(boot), "/proc/sys/kernel/random/boot_id");
 	uname(&u);
 	send_record(c, &(struct record){
 			   .type = REC_META,
@@ -127,9 +108,7 @@ void send_target(struct collector *c, const struct target *t)
 
 void send_blown(struct collector *c, uint32_t op)
 {
-	struct record rec = {.type = REC_SITE, .site = {.op = op, .state = SITE_BLOWN}};
-
-	send_record(c, &rec);
+	send_record(c, &(struct record){.type = REC_SITE, .site = {.op = op, .state = SITE_BLOWN}});
 }
 
 static void send_constant(struct collector *c, const char *name, uint64_t low, uint64_t high)

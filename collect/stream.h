@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sends records to the front. If the queue is full, the record is counted as lost; these
  * functions never block. */
-#ifndef PEAKTOP_COLLECT_STREAM_H
-#define PEAKTOP_COLLECT_STREAM_H
+#pragma once
 
 #include "analysis/session/record.h"
 
@@ -11,6 +10,8 @@ struct target;
 
 /* Returns 0; -EAGAIN or -E2BIG: lost; -EPIPE: the front is gone, and the loop will stop. */
 int send_record(struct collector *c, const struct record *rec);
+/* Acknowledge a request. */
+void send_ack(struct collector *c, uint32_t epoch);
 /* Send a message for the user. */
 void send_note(struct collector *c, enum note_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -27,5 +28,3 @@ void send_constants(struct collector *c);
 
 /* True if the front's messages are unread: then this process was late, not the front. */
 bool front_has_said(const struct collector *c);
-
-#endif

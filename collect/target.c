@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -19,28 +18,9 @@
 #include <unistd.h>
 
 #include "analysis/base/process_start.h"
+#include "collect/process/clock.h"
+#include "collect/process/small_file.h"
 #include "collect/reader.h"
-
-/* Read a whole small file of /proc that never waits for the process. Returns its length or a
- * negative errno. */
-static ssize_t slurp(const char *path, char *buf, size_t n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t got = 0;
-	ssize_t r = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (got < n - 1 && (r = read(fd, buf + got, n - 1 - got)) > 0)
-		got += (size_t)r;
-	if (r < 0)
-		r = -errno;
-	close(fd);
-	if (r < 0)
-		return r;
-	buf[got] = '\0';
-	return (ssize_t)got;
-}
 
 struct stat_line {
 	char state;
@@ -51,12 +31,10 @@ struct stat_line {
 
 static int stat_read(pid_t pid, struct stat_line *out)
 {
-	char path[64], buf[1024], *p;
+	char buf[1024], *p;
+	ssize_t n = small_file_read(buf, sizeof(buf), "/proc/%d/stat", pid);
 	long threads;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	n = slurp(path, buf, sizeof(buf));
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
 	/* the name may contain any characters: search the last parenthesis */
@@ -83,7 +61,7 @@ static int64_t boot_offset_ns(void)
 	char buf[256], *line;
 	long long seconds, ns;
 
-	if (slurp("/proc/self/timens_offsets", buf, sizeof(buf)) < 0)
+	if (small_file_read(buf, sizeof(buf), "/proc/self/timens_offsets") < 0)
 		return 0;
 	line = strstr(buf, "boottime");
 	return line && sscanf(line, "boottime %lld %lld", &seconds, &ns) == 2
@@ -93,11 +71,10 @@ static int64_t boot_offset_ns(void)
 
 static void ids_read(struct target *t)
 {
-	char path[64], buf[4096], *p;
+	char buf[4096], *p;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", t->pid);
 	t->ns_pid = t->pid;
-	if (slurp(path, buf, sizeof(buf)) < 0)
+	if (small_file_read(buf, sizeof(buf), "/proc/%d/status", t->pid) < 0)
 		return;
 	p = strstr(buf, "\nUid:");
 	if (p)
@@ -119,8 +96,6 @@ static void ids_read(struct target *t)
 int target_refresh(struct target *t)
 {
 	struct stat_line line;
-	char path[64];
-	ssize_t n;
 	int err = stat_read(t->pid, &line);
 
 	if (err)
@@ -129,13 +104,8 @@ int target_refresh(struct target *t)
 		return -ECHILD;
 	t->started_ns = ticks_ns(line.start_ticks);
 	t->threads = line.threads;
-	snprintf(path, sizeof(path), "/proc/%d/comm", t->pid);
-	n = slurp(path, t->comm, sizeof(t->comm));
-	if (n > 0 && t->comm[n - 1] == '\n')
-		t->comm[n - 1] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/exe", t->pid);
-	n = readlink(path, t->exe, sizeof(t->exe) - 1);
-	t->exe[n > 0 ? n : 0] = '\0';
+	small_file_line(t->comm, sizeof(t->comm), "/proc/%d/comm", t->pid);
+	small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", t->pid);
 	ids_read(t);
 	/* PF_KTHREAD */
 	return line.flags & 0x00200000 ? -EISDIR : 0;
@@ -202,7 +172,7 @@ static bool can_trace_all(void)
 	unsigned long long effective = 0;
 	char buf[4096], *line;
 
-	if (slurp("/proc/self/status", buf, sizeof(buf)) < 0)
+	if (small_file_read(buf, sizeof(buf), "/proc/self/status") < 0)
 		return false;
 	line = strstr(buf, "\nCapEff:");
 	return line && sscanf(line, "\nCapEff: %llx", &effective) == 1 &&
@@ -215,7 +185,7 @@ static bool is_in_user_namespace(void)
 	unsigned int inside = 0, outside = 0, count = 0;
 	char buf[256];
 
-	return slurp("/proc/self/uid_map", buf, sizeof(buf)) > 0 &&
+	return small_file_read(buf, sizeof(buf), "/proc/self/uid_map") > 0 &&
 	       (sscanf(buf, "%u %u %u", &inside, &outside, &count) != 3 || outside ||
 		count != UINT32_MAX);
 }
@@ -232,7 +202,7 @@ const char *target_forbidden_by(void)
 	if (is_in_user_namespace())
 		return "not permitted: peaktop runs in a user namespace and has no rights over "
 		       "this process; run peaktop on the host";
-	if (slurp("/sys/kernel/security/lsm", modules, sizeof(modules)) <= 0)
+	if (small_file_read(modules, sizeof(modules), "/sys/kernel/security/lsm") <= 0)
 		snprintf(modules, sizeof(modules), "its list cannot be read");
 	snprintf(text, sizeof(text),
 		 "not permitted, not even to root: a security module of the kernel protects this "
@@ -298,12 +268,23 @@ void target_release(struct target *t)
 
 uint64_t target_cpu_ns(struct target *t)
 {
-	struct timespec ts;
-	clockid_t clock;
+	uint64_t ns;
 
-	if (!clock_getcpuclockid(t->pid, &clock) && !clock_gettime(clock, &ts))
-		t->cpu_ns = (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	if (!t->has_clock)
+		t->has_clock = !clock_getcpuclockid(t->pid, &t->clock);
+	ns = t->has_clock ? clock_ns(t->clock) : 0;
+	if (ns)
+		t->cpu_ns = ns;
 	return t->cpu_ns;
+}
+
+uint64_t target_pages(pid_t pid)
+{
+	char buf[256];
+
+	return small_file_read(buf, sizeof(buf), "/proc/%d/statm", pid) > 0
+		   ? strtoull(buf, NULL, 10)
+		   : 0;
 }
 
 bool mapping_is_vdso(const struct mapping *m)
@@ -371,15 +352,8 @@ int target_threads(pid_t pid, thread_fn each, void *ctx)
 
 void target_thread_comm(pid_t pid, pid_t tid, char *out, size_t n)
 {
-	char path[96];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	got = slurp(path, out, n);
-	if (got <= 0)
-		out[0] = '\0';
-	else if (out[got - 1] == '\n')
-		out[got - 1] = '\0';
+	out[0] = '\0';
+	small_file_line(out, n, "/proc/%d/task/%d/comm", pid, tid);
 }
 
 int target_read(pid_t pid, uint64_t address, void *out, size_t n)
@@ -423,12 +397,11 @@ static int64_t threads_work(void *argument, int *unused)
 	(void)unused;
 	for (size_t i = 0; i < o->nr; i++) {
 		struct thread_now *t = &o->one[i];
-		char path[96], text[256];
+		char text[256];
 		ssize_t n;
 
 		reader_reads(t->pid);
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", t->pid, t->tid);
-		n = slurp(path, text, sizeof(text));
+		n = small_file_read(text, sizeof(text), "/proc/%d/task/%d/syscall", t->pid, t->tid);
 		t->error = n < 0 ? (int)n : 0;
 		if (n >= 0)
 			thread_parse(text, t);

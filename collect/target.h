@@ -6,13 +6,12 @@
  * kernel's memory and never wait: /proc/PID/stat, status, comm, task, and the links exe, fd and
  * ns.
  */
-#ifndef PEAKTOP_TARGET_H
-#define PEAKTOP_TARGET_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum { TARGET_COMM = 64, TARGET_PATH = 4096, TARGET_MAX_MAPPINGS = 65536 };
 
@@ -25,9 +24,14 @@ struct target {
 	unsigned int threads;
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
-	uint64_t cpu_ns;      /* CPU time at the last query, ns */
-	bool requested;	      /* named by the user; if false, a followed child */
-	uint64_t scanned_ns;  /* when its mappings were last read whole; 0: never */
+	uint64_t cpu_ns;	  /* CPU time at the last query, ns */
+	bool requested;		  /* named by the user; if false, a followed child */
+	uint64_t scanned_ns;	  /* when its mappings were last read whole; 0: never */
+	uint64_t scanned_pages;	  /* size of its memory just before that; 0: not known */
+	uint64_t checks_since_ns; /* modules_check(): begin of the second of `checks` */
+	unsigned int checks;
+	bool has_clock;
+	clockid_t clock;      /* of its CPU time */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */
 };
 
@@ -58,6 +62,8 @@ bool target_started_at(const struct target *t, uint64_t since_boot_ns);
 void target_release(struct target *t);
 /* CPU time used so far, ns. After the process has ended, the last known value. */
 uint64_t target_cpu_ns(struct target *t);
+/* Size of its virtual memory in pages; 0: not known. Waits for no lock of the target. */
+uint64_t target_pages(pid_t pid);
 
 struct mapping {
 	uint64_t start, end, offset;
@@ -110,5 +116,3 @@ void target_threads_now(struct thread_now *threads, size_t n);
 /* Read the target's memory. Returns 0 or a negative errno. Pages that do not exist are not
  * created. */
 int target_read(pid_t pid, uint64_t address, void *out, size_t n);
-
-#endif

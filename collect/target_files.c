@@ -10,9 +10,10 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
+#include "collect/process/clock.h"
 #include "collect/reader.h"
 #include "collect/target.h"
 
@@ -51,11 +52,7 @@ static bool is_local(int fd)
 
 	if (fstatfs(fd, &fs))
 		return false;
-	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
-		if ((uint32_t)fs.f_type == local[i])
-			return true;
-	}
-	return false;
+	return any_of(i, ARRAY_SIZE(local), (uint32_t)fs.f_type == local[i]);
 }
 
 static int map_open(const struct map_order *o, int flags)
@@ -115,9 +112,8 @@ enum { COPY_MAX = 512 << 20, COPY_PART = 1 << 20, COPY_MAX_MS = 1000 };
 static int64_t copy_work(void *argument, int *fd)
 {
 	struct map_order *o = argument;
-	struct timespec begin, now;
 	int path_fd = map_find(o), from, to;
-	uint64_t done = 0;
+	uint64_t done = 0, until;
 	ssize_t n = 1;
 
 	if (path_fd < 0)
@@ -128,13 +124,11 @@ static int64_t copy_work(void *argument, int *fd)
 	if (from < 0)
 		return from;
 	to = memfd_create("peaktop-module", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	until = now_ms() + COPY_MAX_MS;
 	while (to >= 0 && done < o->about.size && (n = sendfile(to, from, NULL, COPY_PART)) > 0) {
 		done += (uint64_t)n;
 		reader_reads(o->pid);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 >
-		    COPY_MAX_MS)
+		if (now_ms() > until)
 			return -ETIMEDOUT;
 	}
 	if (to < 0 || n < 0)

@@ -8,6 +8,7 @@
 #include "collect/seed.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/thread_snapshots.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static void target_forget(struct collector *c, unsigned int i, const struct reco
 
 	c->targets.gone_cpu_ns += target_cpu_ns(t);
 	kernel_side_target_remove(c->kernel, (uint32_t)t->pid);
+	snapshots_target_ended(c, (uint32_t)t->pid);
 	modules_forget(c, t->pid);
 	functions_forget(c, t->pid);
 	send_record(c, end);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The targets: the processes that are measured. */
-#ifndef PEAKTOP_COLLECT_TARGETS_H
-#define PEAKTOP_COLLECT_TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void targets_check(struct collector *c);
 uint64_t targets_cpu_ns(const struct collector *c);
 /* The present time and the CPU time of the targets. */
 struct armed_clock clock_now(const struct collector *c);
-
-#endif

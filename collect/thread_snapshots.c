@@ -20,7 +20,6 @@
 #include "collect/budget.h"
 #include "collect/kernel_names.h"
 #include "collect/reader.h"
-#include "collect/snapshot_wait.h"
 #include "collect/thread_snapshots_state.h"
 
 #define MS 1000000ull
@@ -31,6 +30,7 @@ enum {
 	SAMPLES = 20, /* stacks of running threads per refill; 20 refills per second */
 	SCAN_MS = 20, /* interval of scans; longer if scans cost too much */
 	SCAN_MAX_MS = 1000,
+	SOON_SCANS = 8,	 /* the first scans, which come at SCAN_MS whatever they cost */
 	REPORT_MS = 250, /* how often a long sleep is sent again */
 	OPEN_MS = 300,	 /* how long running threads are waited for */
 	KERNEL_LINE = 1024,
@@ -72,6 +72,7 @@ static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
 		link = &l->threads[*link - 1].next;
 	*link = t->next;
 	free(t->stack);
+	free(t->wait);
 	*t = (struct snapshot_thread){0};
 	l->nr_threads--;
 }
@@ -113,39 +114,36 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 /* Send the sleep of a thread that was not sent yet, with its stack. */
 static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now)
 {
-	struct rec_thread_snapshot snapshot = {.reason = SNAPSHOTS_FOR_WALK,
-					       .kind = WITNESS_SLEEP,
-					       .weight_ns = t->pending,
-					       .at_ns = snapshots_since_start(c, now),
-					       .state = snapshots_letter(t->now.state)};
-	struct wait_text text;
-
-	if (!t->held || !t->pending)
+	if (!t->held || !t->pending || !(t->described || thread_describe(c, t)))
 		return;
-	snapshot_wait(&t->now, &snapshot, &text);
-	snapshot_pipe(c->kernel, &t->now, &snapshot, &text);
-	snapshot_work(&t->now, true, &snapshot, &text);
-	snapshots_send(c, &snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack, t->bytes);
+	t->wait->snapshot.weight_ns = t->pending;
+	t->wait->snapshot.at_ns = snapshots_since_start(c, now);
+	snapshots_send(c, &t->wait->snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack,
+		       t->bytes);
 	t->pending = 0;
 }
 
-static void thread_times(struct collector *c, struct snapshot_thread *t, bool ended)
+/*
+ * Send what is known of a thread that has ended, or whose process may not be watched any more: its
+ * memory and files are not looked at again.
+ */
+static void thread_ended(struct collector *c, struct snapshot_thread *t, uint64_t now)
 {
-	char comm[PT_COMM + 1];
+	thread_end(t, thread_find(c->thread_snapshots, t->now.tgid));
+	if (t->described)
+		thread_report(c, t, now);
+	thread_times(c, t, true);
+	thread_drop(c->thread_snapshots, t);
+}
 
-	if (!t->wall && !ended)
-		return;
-	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, t->now.comm);
-	send_record(c, &(struct record){.type = REC_THREAD,
-					.thread = {.pid = t->now.tgid,
-						   .tid = t->now.tid,
-						   .comm = comm,
-						   .at_ns = snapshots_since_start(c, t->at),
-						   .wall_ns = t->wall,
-						   .cpu_ns = t->cpu,
-						   .runqueue_ns = t->runq,
-						   .ended = ended}});
-	t->wall = t->cpu = t->runq = 0;
+void snapshots_target_ended(struct collector *c, uint32_t pid)
+{
+	struct thread_snapshots *l = c->thread_snapshots;
+
+	for (uint32_t i = 0; l && l->walking && i < MAX_THREADS; i++) {
+		if (l->threads[i].used && l->threads[i].now.tgid == pid)
+			thread_ended(c, &l->threads[i], now_ns());
+	}
 }
 
 /* ---- a scan */
@@ -169,28 +167,22 @@ static void stacks_take(struct thread_snapshots *l)
 		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid,
 						  .address = t->now.regs[PT_REG_SP],
 						  .bytes = t->stack ? SNAPSHOT_STACK : 0,
-						  .to = t->stack};
+						  .to = t->stack,
+						  .holes = true};
 	}
 	reader_memory(pieces, l->moving);
 	for (uint32_t i = 0; i < l->moving; i++)
 		l->threads[l->list[i]].bytes = pieces[i].got;
 }
 
-/* Account the time since the last scan. Returns the time asleep, ns. */
-static uint64_t account(struct snapshot_thread *t, const struct pt_task_now *now, uint64_t at)
+/*
+ * Takes the sums of the process's ended threads, behind a report: what ended in this scan is known
+ * only when the scan is over (thread_end()).
+ */
+static void ended_take(struct pt_task_now *t, const struct pt_task_now *now)
 {
-	uint64_t wall = at - t->at, cpu = now->cpu_ns - t->now.cpu_ns,
-		 runq = now->runq_ns - t->now.runq_ns;
-
-	if (now->cpu_ns < t->now.cpu_ns || cpu > wall)
-		cpu = now->cpu_ns < t->now.cpu_ns ? 0 : wall;
-	if (now->runq_ns < t->now.runq_ns || runq > wall - cpu)
-		runq = now->runq_ns < t->now.runq_ns ? 0 : wall - cpu;
-	t->wall += wall;
-	t->cpu += cpu;
-	t->runq += runq;
-	t->at = at;
-	return wall - cpu - runq;
+	t->ended_cpu_ns = now->ended_cpu_ns;
+	t->ended_faults = now->ended_faults;
 }
 
 static void scan_task(void *ctx, const struct pt_task_now *now)
@@ -199,6 +191,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 	struct thread_snapshots *l = s->l;
 	struct snapshot_thread *t = thread_find(l, now->tid);
 	uint64_t slept;
+	bool due;
 
 	if (!t) {
 		t = thread_new(l, now);
@@ -206,29 +199,33 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 			l->too_many = true;
 			return;
 		}
-		t->at = t->reported = s->now;
-		/* make the thread look as if it had run: its state is new */
-		t->now.switches = now->switches - 1;
+		thread_begin(t, l->scanned, s->now);
+	} else {
+		t->newborn = false;
 	}
 	t->scan = l->scan;
-	slept = account(t, now, s->now);
-	if (now->state && t->held && now->switches == t->now.switches) {
+	slept = thread_account(t, now, s->now);
+	if (t->held && snapshot_is_still(now, &t->now)) {
 		t->pending += slept;
-		t->now.cpu_ns = now->cpu_ns;
-		t->now.runq_ns = now->runq_ns;
-		if (s->now - t->reported < REPORT_MS * MS)
-			return;
-		thread_report(s->c, t, s->now);
-		thread_times(s->c, t, false);
-		t->reported = s->now;
+		thread_usage(&t->now, now);
+		due = s->now - t->reported >= REPORT_MS * MS;
+		if (due || !t->described)
+			thread_describe(s->c, t);
+		if (due) {
+			thread_report(s->c, t, s->now);
+			thread_times(s->c, t, false);
+			t->reported = s->now;
+		}
+		ended_take(&t->now, now);
 		return;
 	}
+	slept = thread_divide(t, now, slept, s->c->thread_snapshots->longest);
 	thread_report(s->c, t, s->now);
 	if (s->now - t->reported >= REPORT_MS * MS) {
 		thread_times(s->c, t, false);
 		t->reported = s->now;
 	}
-	t->held = t->moved = false;
+	t->held = t->moved = t->described = false;
 	t->now = *now;
 	t->carried += slept;
 	if (now->state && l->moving < MAX_MOVING)
@@ -246,7 +243,7 @@ static void verify_task(void *ctx, const struct pt_task_now *now)
 	for (uint32_t i = 0; i < s->l->moving; i++) {
 		if (&s->l->threads[s->l->list[i]] != t)
 			continue;
-		t->held = now->state && now->switches == t->now.switches;
+		t->held = snapshot_is_still(now, &t->now);
 		if (t->held)
 			snapshots_polled_take(&t->now, now);
 	}
@@ -287,16 +284,17 @@ static void scan(struct collector *c, uint64_t now)
 		t->pending = t->carried;
 		t->carried = 0;
 		modules_check(c, (pid_t)t->now.tgid, t->now.regs[PT_REG_IP]);
+		/* it may have ended before the next scan */
+		if (t->newborn)
+			thread_describe(c, t);
 	}
 	for (uint32_t i = 0; i < MAX_THREADS; i++) {
 		struct snapshot_thread *t = &l->threads[i];
 
-		if (!t->used || t->scan == l->scan)
-			continue;
-		thread_report(c, t, now);
-		thread_times(c, t, true);
-		thread_drop(l, t);
+		if (t->used && t->scan != l->scan)
+			thread_ended(c, t, now);
 	}
+	l->scanned = now;
 	if (l->too_many) {
 		l->too_many = false;
 		send_note(c, NOTE_WARNING,
@@ -325,6 +323,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	memcpy(now.regs, r->regs, sizeof(now.regs));
 	memcpy(now.kernel, r->kernel, sizeof(now.kernel));
 	now.nr_kernel = r->nr_kernel;
+	now.memory = r->memory;
 	/* in user code no system call is open, whatever orig_ax contains */
 	if (!r->in_kernel)
 		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;
@@ -343,7 +342,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	if (t)
 		memcpy(now.comm, t->now.comm, sizeof(now.comm));
 	snapshot_wait(&now, &snapshot, &text);
-	snapshot_work(&now, false, &snapshot, &text);
+	snapshot_work(&now, &snapshot, &text);
 	snapshot.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
 	snapshots_send(c, &snapshot, &now, r->stack, r->bytes);
 }
@@ -380,7 +379,8 @@ static void clocks_start(struct collector *c, uint32_t hz)
 	l->dropped = control->snapshots_dropped;
 	control->snapshots_left = SAMPLES;
 	control->snapshots = 1;
-	clocks_attach(&l->clocks, kernel_side_snapshot_program(c->kernel), control->nr_cpus, hz);
+	clocks_attach(&l->clocks, kernel_side_program(c->kernel, PROGRAM_SNAPSHOT),
+		      control->nr_cpus, hz);
 	if (!l->clocks.nr)
 		send_note(c, NOTE_WARNING,
 			  "cannot attach the CPU sampling timer: running threads are not sampled, "
@@ -414,7 +414,7 @@ void snapshots_end(struct collector *c)
 			thread_report(c, t, now);
 			thread_times(c, t, false);
 		}
-		free(t->stack);
+		thread_drop(l, t);
 	}
 	free(l);
 	c->thread_snapshots = NULL;
@@ -438,6 +438,10 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 	}
 	if (req->reason == SNAPSHOTS_FOR_WALK) {
 		c->thread_snapshots->walking = true;
+		c->thread_snapshots->longest = SCAN_MS * MS * 2;
+		/* both take long, and a command may end meanwhile */
+		kernel_names_prepare();
+		reader_prepare();
 		clocks_start(c, WALK_HZ);
 		return;
 	}
@@ -450,18 +454,27 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 		open_done(c);
 }
 
-/* Time of the next scan: later if a scan, which took this much CPU time, costs the host more. */
-static uint64_t next_scan(struct collector *c, uint64_t began, uint64_t took)
+/*
+ * Time of the next scan: later if scans, of which the last one took this much CPU time, cost the
+ * host more. The mean of the last two counts: one that describes what threads wait for costs much
+ * more than the next one. The first scans do not count, or a command would be over before the next
+ * one.
+ */
+static uint64_t next_scan(struct collector *c, uint64_t began, uint64_t last)
 {
+	uint64_t took = (last + c->thread_snapshots->took) / 2;
 	uint64_t ppm = c->options->budget_ppm, cpus = kernel_side_control(c->kernel)->nr_cpus;
 	uint64_t pause = SCAN_MS * MS;
 
-	if (ppm && ppm < 1000000 && took * 1000000 / (ppm * cpus) > pause)
+	if (ppm && ppm < 1000000 && c->thread_snapshots->scan > SOON_SCANS &&
+	    took * 1000000 / (ppm * cpus) > pause)
 		pause = took * 1000000 / (ppm * cpus);
 	if (pause > SCAN_MAX_MS * MS)
 		pause = SCAN_MAX_MS * MS;
 	/* vary the interval, so as not to be in step with periodic work of the target */
 	c->thread_snapshots->seed = c->thread_snapshots->seed * 1664525 + 1013904223;
+	c->thread_snapshots->longest = pause * 2;
+	c->thread_snapshots->took = last;
 	return began + pause / 2 + pause * (c->thread_snapshots->seed >> 16) / 65536;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Takes snapshots of the targets' threads. */
-#ifndef PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
-#define PEAKTOP_COLLECT_THREAD_SNAPSHOTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +16,9 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size);
 /* Refill the allowance of running threads' stacks to be copied. */
 void snapshots_refill(struct collector *c);
+/* Send what was not sent yet of a process that has ended, while its mappings are still known. */
+void snapshots_target_ended(struct collector *c, uint32_t pid);
 /* Do what is due now. Returns the time of the next turn. */
 uint64_t snapshots_turn(struct collector *c, uint64_t now);
 /* Send what was not sent yet, and stop. */
 void snapshots_end(struct collector *c);
-
-#endif

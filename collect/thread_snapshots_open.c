@@ -2,8 +2,9 @@
 /* Answers a request for open calls: one snapshot of every thread of the targets, with its
  * stack. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "analysis/base/array.h"
+#include "collect/kernel_work.h"
 #include "collect/reader.h"
 #include "collect/snapshot_wait.h"
 #include "collect/stream.h"
@@ -30,11 +31,7 @@ struct opening {
 
 static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
 {
-	for (uint32_t i = 0; i < nr; i++) {
-		if (list[i] == tid)
-			return true;
-	}
-	return false;
+	return any_of(i, nr, list[i] == tid);
 }
 
 static void open_task(void *ctx, const struct pt_task_now *now)
@@ -64,7 +61,8 @@ static void found_stacks(struct opening *o)
 		pieces[i] = (struct reader_piece){.pid = (pid_t)f->now.tgid,
 						  .address = f->now.regs[PT_REG_SP],
 						  .bytes = SNAPSHOT_STACK,
-						  .to = f->stack};
+						  .to = f->stack,
+						  .holes = true};
 	}
 	reader_memory(pieces, o->nr_found);
 	for (uint32_t i = 0; i < o->nr_found; i++)
@@ -124,13 +122,18 @@ void open_report_call(struct collector *c, const struct pt_task_now *now, uint32
 
 	snapshot_wait(now, &snapshot, &text);
 	snapshot_pipe(c->kernel, now, &snapshot, &text);
-	if (!now->state)
-		snapshot.sleep.object = SLEEP_ON_NOTHING;
-	else if (now->ran_ns && now->clock_ns > now->ran_ns)
+	snapshot_work(now, &snapshot, &text);
+	if (now->state && now->ran_ns && now->clock_ns > now->ran_ns)
 		snapshot.asleep_ns = now->clock_ns - now->ran_ns;
 	if (since && at > since)
 		snapshot.open_ns = at - since;
 	snapshots_send(c, &snapshot, now, stack, bytes);
+}
+
+bool snapshot_is_still(const struct pt_task_now *now, const struct pt_task_now *before)
+{
+	return now->state && now->switches == before->switches &&
+	       kernel_stop_of(now->state) == kernel_stop_of(before->state);
 }
 
 static void still_task(void *ctx, const struct pt_task_now *now)
@@ -139,7 +142,7 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 
 	for (uint32_t i = 0; i < o->nr_found; i++) {
 		struct found *f = &o->found[i];
-		bool still = now->state && now->switches == f->now.switches;
+		bool still = snapshot_is_still(now, &f->now);
 
 		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_reported == MAX_THREADS)
 			continue;
@@ -155,15 +158,13 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 void open_done(struct collector *c)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
-	struct record ack = {.type = REC_ACK};
 
 	/* threads that ran and were not sampled: send what is known of them */
 	for (uint32_t i = 0; i < l->nr_running; i++)
 		open_report_call(c, &l->running[i], WITNESS_RUN, NULL, 0);
 	l->nr_running = 0;
 	l->opening = false;
-	ack.ack = (struct rec_ack){.epoch = l->open.round, .at_ns = session_ns(c)};
-	send_record(c, &ack);
+	send_ack(c, l->open.round);
 }
 
 /* Take snapshots of all sleeping threads; the sampling timers take the running ones. */

@@ -4,10 +4,14 @@
  * the collector reads; what they refer to is known to the kernel, where the next iteration looks
  * them up.
  */
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 
+#include "collect/process/small_file.h"
 #include "collect/target.h"
 #include "collect/thread_snapshots_state.h"
 
@@ -65,21 +69,47 @@ static void polled_in_sets(const struct pt_task_now *t, struct pt_polled *out)
 	}
 }
 
-/*
- * Read the descriptors of a thread in poll() or select() from its memory. Returns false if it is in
- * another system call, or runs.
- */
-static bool polled_read(const struct pt_task_now *t, struct pt_polled *out)
+static bool is_in_epoll(const struct pt_task_now *t)
+{
+	switch ((int64_t)t->regs[PT_REG_ORIG_AX]) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The first descriptors of an epoll. */
+static void polled_in_epoll(const struct pt_task_now *t, struct pt_polled *out)
+{
+	FILE *f = small_file_open("/proc/%u/fdinfo/%u", t->tgid, (uint32_t)t->regs[PT_REG_DI]);
+	char line[256];
+	uint32_t fd;
+
+	if (!f)
+		return;
+	while (out->nr < PT_POLLED && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "tfd: %" SCNu32, &fd) == 1)
+			out->fd[out->nr++] = fd;
+	}
+	fclose(f);
+}
+
+bool snapshots_polled_read(const struct pt_task_now *t, struct pt_polled *out)
 {
 	uint64_t call = t->regs[PT_REG_ORIG_AX];
 
 	*out = (struct pt_polled){0};
-	if (!t->state || !snapshot_polls(t))
+	if (!t->state || !(snapshot_polls(t) || is_in_epoll(t)))
 		return false;
 	if (call == SYS_poll || call == SYS_ppoll)
 		polled_in_list(t, out);
-	else
+	else if (snapshot_polls(t))
 		polled_in_sets(t, out);
+	else
+		polled_in_epoll(t, out);
 	if (out->nr > PT_POLLED)
 		out->nr = 0;
 	return true;
@@ -89,8 +119,13 @@ void snapshots_polled_ask(struct collector *c, const struct pt_task_now *t)
 {
 	struct pt_polled polled;
 
-	if (polled_read(t, &polled))
-		kernel_side_polled(c->kernel, t->tid, &polled);
+	/* the iteration sees by itself what is in an epoll without clients */
+	if (is_in_epoll(t) && (t->awaits == PT_AWAITS_OWN || t->awaits == PT_AWAITS_PAIR))
+		return;
+	if (!snapshots_polled_read(t, &polled) ||
+	    !ports_find(&c->thread_snapshots->ports, t->tgid, now_ns(), &polled))
+		return;
+	kernel_side_polled(c->kernel, t->tid, &polled);
 }
 
 void snapshots_polled_take(struct pt_task_now *t, const struct pt_task_now *again)

@@ -19,10 +19,10 @@
 
 enum {
 	CHECK_FAST_MS = 6,
-	CHECK_MS = 40,
+	/* each turn costs about 0.1 ms, and 3 million system calls a second 30 ms until the next */
+	CHECK_MS = 100,
 	BURST_MIN_MS = 6,
 	OFF_MIN_MS = 60,
-	CREDIT_START_NS = 500000000, /* ns of CPU time for which the initial credit is the budget */
 	CREDIT_MAX_NS = 1000000000,
 	HOST_START_NS = 8000000,
 	HOST_MAX_NS = 20000000,
@@ -30,9 +30,10 @@ enum {
 	OVERDRAWN_NS = 100000000, /* open calls of a descent may overdraw the budget by that of this
 				     time */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
-	LEAST_PART = 4,		  /* of what is earned, the others share at least the fourth part */
 	LONG_PAUSE_S = 5,	  /* pauses as long as this are announced */
-	BURST_PARTS = 4, /* a burst begins with what a unit earns in this part of a second */
+	/* a burst begins with what a unit earns in half of a slice, within these limits */
+	SAVED_LEAST_NS = 250000000,
+	SAVED_MOST_NS = 500000000,
 };
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
@@ -104,7 +105,7 @@ void units_begin(struct collector *c)
 	for (enum unit u = 0; u < UNITS; u++)
 		c->units[u] =
 		    (struct governed_unit){.state = c->units_held ? FUNCTION_OFF : FUNCTION_ON,
-					   .credit_ns = budget_of(c, CREDIT_START_NS),
+					   .credit_ns = budget_draw(c, BUDGET_UNIT_START_NS),
 					   .host_ns = HOST_START_NS};
 }
 
@@ -267,6 +268,7 @@ static void unit_on(struct collector *c, enum unit u)
 	else
 		control->sched_burst++;
 	g->state = FUNCTION_ON;
+	g->lasts_ns = 0;
 	units_layers(c);
 	unit_gate_open(c, u);
 	g->state_since = g->time.since.ns;
@@ -290,7 +292,7 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 	const struct function *f0 = descend_f0(c);
 
 	if (!serves_descent(c, u))
-		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0;
+		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0 || budget_left(c) < 0;
 	if (!f0)
 		return budget_left(c) < 0;
 	return f0->state == FUNCTION_OFF ||
@@ -300,17 +302,20 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 /*
  * True if the credit suffices for a burst that is worth its attaching. To attach and detach
  * changes the kernel's code, and every CPU is interrupted for that: bursts as short as the
- * credit of one turn would cost more than what they measure.
+ * credit of one turn would cost more than what they measure. Each slice should have a burst.
  */
 static bool burst_is_saved(const struct collector *c, enum unit u)
 {
 	const struct governed_unit *g = &c->units[u];
-	int64_t target = budget_of(c, SECOND_NS / BURST_PARTS) / (int64_t)budget_parts(c),
-		host = (int64_t)host_budget(c, SECOND_NS / BURST_PARTS) / (int64_t)UNITS;
+	uint64_t half = (c->slice.end - c->slice.start) / 2;
+	int64_t target, host;
 
+	half = half < SAVED_LEAST_NS ? SAVED_LEAST_NS : half > SAVED_MOST_NS ? SAVED_MOST_NS : half;
+	target = budget_of(c, half) / (int64_t)budget_parts(c);
+	host = (int64_t)host_budget(c, half) / (int64_t)UNITS;
 	if (host > HOST_MAX_NS / 2)
 		host = HOST_MAX_NS / 2;
-	return g->credit_ns >= target && g->host_ns >= host;
+	return g->credit_ns >= target && g->host_ns >= host && budget_left(c) > target;
 }
 
 /* True if a unit that is off can be switched on. */
@@ -325,6 +330,16 @@ static bool unit_is_affordable(const struct collector *c, enum unit u)
 static bool was_off_long(const struct governed_unit *g, uint64_t now)
 {
 	return g->state == FUNCTION_OFF && now > g->state_since + OFF_MIN_MS * MS;
+}
+
+/* Time until the next check: in a burst half of what the credit lasts, since the rate may rise. */
+static uint64_t unit_check_ns(const struct governed_unit *g)
+{
+	uint64_t ns = g->lasts_ns / 2;
+
+	if (!g->time.bursting || g->state == FUNCTION_OFF || ns > CHECK_MS * MS)
+		return CHECK_MS * MS;
+	return g->state == FUNCTION_DRAINING || ns < CHECK_FAST_MS * MS ? CHECK_FAST_MS * MS : ns;
 }
 
 static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
@@ -346,7 +361,7 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 			unit_on(c, u);
 		break;
 	}
-	return now + (g->time.bursting && g->state != FUNCTION_OFF ? CHECK_FAST_MS : CHECK_MS) * MS;
+	return now + unit_check_ns(g);
 }
 
 bool units_are_on(const struct collector *c)
@@ -369,15 +384,25 @@ bool units_start(struct collector *c, uint64_t now)
 
 unsigned int budget_parts(const struct collector *c)
 {
-	unsigned int parts = units_used(c) + (c->functions.nr > 0) + waits_have_part(c);
+	unsigned int parts =
+	    units_used(c) + FUNCTION_PARTS * (c->functions.nr > 0) + waits_have_part(c);
 
 	return parts ? parts : 1;
 }
 
-/* Update the credits of a unit: of the targets' time and of the host's time. */
-static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
-			int64_t earned, int64_t host)
+/* How long a credit lasts if as much is spent of it as lately in `wall` ns. */
+static uint64_t credit_lasts(int64_t credit, uint64_t spent, uint64_t wall)
 {
+	if (credit <= 0)
+		return 0;
+	return spent ? (uint64_t)((double)credit / (double)spent * (double)wall) : SECOND_NS;
+}
+
+/* Update the credits of a unit after `wall` ns: of the targets' time and of the host's time. */
+static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
+			int64_t host, uint64_t wall)
+{
+	const int64_t earned = c->budget.part;
 	struct governed_unit *g = &c->units[u];
 	int64_t most = budget_of(c, CREDIT_MAX_NS), own;
 	uint64_t target, other;
@@ -394,6 +419,9 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
+	g->lasts_ns = credit_lasts(g->credit_ns, target, wall);
+	if (credit_lasts(g->host_ns, target + other, wall) < g->lasts_ns)
+		g->lasts_ns = credit_lasts(g->host_ns, target + other, wall);
 	/* a descent pays from the account, and lasts only seconds */
 	if (serves_descent(c, u)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;
@@ -401,33 +429,44 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	}
 }
 
-/* What the targets have earned in this turn without the cost of layers that are never paused. */
-static int64_t earned_to_share(struct collector *c, const uint64_t n[PT_COUNTERS])
+/*
+ * Divide what the targets have earned in this turn: each used unit gets a part, the tracing of
+ * waits another, all functions together FUNCTION_PARTS. Layers that are never paused come first.
+ */
+static void divide_budget(struct collector *c, const uint64_t n[PT_COUNTERS])
 {
+	struct budget *b = &c->budget;
 	uint64_t hits = n[PT_HIT_BLOCK] + n[PT_HIT_LOCK];
-	int64_t earned = c->budget.account.earned, least = earned / LEAST_PART,
-		left = earned - (int64_t)((hits - c->budget.others_hits) * c->cost.sched);
 
-	c->budget.others_hits = hits;
-	return left > least ? left : least;
+	b->part =
+	    account_part(&b->account, (hits - b->others_hits) * c->cost.sched, budget_parts(c));
+	b->others_hits = hits;
+	if (b->excess_is_told || b->account.missing > -budget_of(c, LONG_PAUSE_S * SECOND_NS))
+		return;
+	b->excess_is_told = true;
+	send_note(c, NOTE_WARNING,
+		  "block requests and locks cost more than --max-overhead %g allows; they are "
+		  "never paused, so nothing else is measured until that is made up for",
+		  c->options->budget_ppm / 1e4);
 }
 
 uint64_t units_govern(struct collector *c, uint64_t now, uint64_t wall)
 {
 	uint64_t n[PT_COUNTERS], next = now + CHECK_MS * MS, when;
 	unsigned int used = units_used(c);
-	int64_t earned, host;
+	int64_t host;
 
-	if (budget_is_unlimited(c) || c->units_held)
+	if (budget_is_unlimited(c))
 		return next;
 	kernel_side_counters(c->kernel, n);
-	/* each used unit gets a part of the targets' budget, all functions together another;
-	 * the units share the host's budget */
-	earned = earned_to_share(c, n) / (int64_t)budget_parts(c);
-	waits_credit(c, n, earned);
+	divide_budget(c, n);
+	if (c->units_held)
+		return next;
+	waits_credit(c, n, c->budget.part);
+	/* the units share the host's budget */
 	host = (int64_t)(host_budget(c, wall) / (used ? used : 1));
 	for (enum unit u = 0; u < UNITS; u++) {
-		unit_credit(c, u, n, earned, host);
+		unit_credit(c, u, n, host, wall);
 		if (!unit_is_used(c, u))
 			continue;
 		when = unit_govern(c, u, now);

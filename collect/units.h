@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tracepoints that the governor switches together, in bursts. */
-#ifndef PEAKTOP_COLLECT_UNITS_H
-#define PEAKTOP_COLLECT_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,9 +21,16 @@ struct governed_unit {
 	uint64_t hits_target, hits_other; /* hits as of the last check */
 	uint64_t spent_ns;		  /* estimated cost to the targets so far */
 	uint64_t state_since;
+	uint64_t lasts_ns;   /* how long the credit lasts at the rate of the last turn */
 	uint64_t open_calls; /* used while counting open calls */
 	bool pause_is_told;  /* the user knows of long pauses */
 };
+
+/*
+ * Parts of the budget that go to the functions: the user asked for them, and a hit of theirs costs
+ * many times as much as an event of a unit.
+ */
+enum { FUNCTION_PARTS = 3 };
 
 /* Number of parts into which the targets' budget is divided. */
 unsigned int budget_parts(const struct collector *c);
@@ -62,5 +68,3 @@ void gates_open(struct collector *c);
 void gates_close(struct collector *c);
 /* The unit of a layer; NULL if the layer is not measured in bursts. */
 struct governed_unit *unit_of(struct collector *c, enum layer layer);
-
-#endif

@@ -4,8 +4,7 @@
  * processes of a host have the same one, so peaktop copies its own and reads no memory of the
  * target.
  */
-#ifndef PEAKTOP_COLLECT_VDSO_H
-#define PEAKTOP_COLLECT_VDSO_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@
 uint64_t vdso_size(void);
 /* A sealed copy in memory. The caller closes the descriptor. A negative errno on failure. */
 int vdso_copy(void);
-
-#endif

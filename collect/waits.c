@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
 #include "collect/state.h"
 #include "collect/steal.h"
 #include "collect/stream.h"
-#include "collect/targets.h"
 
 #define MS 1000000ull
 #define SECOND_NS 1000000000ull
 
 enum {
 	WINDOW_MAX_S = 60,
+	TURN_MS = 50, /* longest time between two turns */
 	HOPS_MAX = 16,
 	HOPS = 8,
 	STACKS = 8,   /* user stacks per refill */
@@ -90,6 +91,8 @@ static void window_open(struct collector *c, uint64_t now)
 	kernel_waits_forget_tasks(c->kernel);
 	control->waits.hops = w->request.hops ? w->request.hops : HOPS;
 	control->waits.check = target_rights_matter();
+	/* with the time of suspends, as task_struct.start_boottime */
+	control->waits.opened = clock_ns(CLOCK_BOOTTIME);
 	allow_stacks(c);
 	window_send(c, WINDOW_BEGIN, WAITS_NO_CPU, 0);
 	kernel_waits_window(c->kernel, ++w->window);
@@ -102,7 +105,7 @@ static void window_open(struct collector *c, uint64_t now)
 			  strerror(-err));
 	/* a CPU without a timer is not an error: the runs there have the stacks of the sleeps after
 	 * them */
-	clocks_attach(&w->clocks, kernel_side_run_program(c->kernel),
+	clocks_attach(&w->clocks, kernel_side_program(c->kernel, PROGRAM_RUN_SAMPLE),
 		      kernel_side_control(c->kernel)->nr_cpus, SAMPLE_HZ);
 }
 
@@ -159,7 +162,6 @@ static bool request_is_valid(const struct req_waits *req)
 
 void waits_request(struct collector *c, const struct req_waits *req)
 {
-	struct record ack = {.type = REC_ACK};
 	uint32_t window = c->waits ? c->waits->window : 0;
 
 	if (!request_is_valid(req)) {
@@ -188,11 +190,12 @@ void waits_request(struct collector *c, const struct req_waits *req)
 		if (!req->window_ns)
 			c->waits->request.window_ns = SECOND_NS;
 		c->waits->window = window;
+		/* else the first stack waits for it, and a short command is over meanwhile */
+		kernel_names_prepare();
 		kernel_side_control(c->kernel)->waits.lost = 0;
 		kernel_waits_forget_sent(c->kernel);
 	}
-	ack.ack = (struct rec_ack){.epoch = req->epoch, .at_ns = session_ns(c)};
-	send_record(c, &ack);
+	send_ack(c, req->epoch);
 	if (c->waits)
 		waits_names(c);
 }
@@ -237,6 +240,27 @@ static bool window_is_paid(struct collector *c)
 	return budget_is_unlimited(c) || credit_left(c) >= price;
 }
 
+/*
+ * True if the open window has to end. A window that is too expensive for the budget still lasts as
+ * long as requested, and a longer pause makes up for it. A descent ends too soon for that: its
+ * window ends before it costs more than is left, as far as the cost until the next turn is known
+ * from the cost so far.
+ */
+static bool window_is_over(struct collector *c, uint64_t now)
+{
+	const struct waits_tracing *w = c->waits;
+	uint64_t lasted = now - w->opened_ns;
+	double next_turn = 0;
+
+	if (budget_is_unlimited(c))
+		return false;
+	if (!c->options->descends)
+		return lasted >= w->request.window_ns && credit_left(c) < 0;
+	if (lasted)
+		next_turn = (double)(cost_of(c) - w->cost_ns) / (double)lasted * TURN_MS * MS;
+	return (double)credit_left(c) < next_turn;
+}
+
 void waits_turn(struct collector *c, uint64_t now)
 {
 	struct waits_tracing *w = c->waits;
@@ -250,8 +274,7 @@ void waits_turn(struct collector *c, uint64_t now)
 	}
 	if (!w->open && window_is_paid(c))
 		window_open(c, now);
-	else if (w->open && now - w->opened_ns >= w->request.window_ns && !budget_is_unlimited(c) &&
-		 credit_left(c) < 0)
+	else if (w->open && window_is_over(c, now))
 		window_close(c, now);
 }
 

@@ -4,8 +4,7 @@
  * as long as the budget of --max-overhead allows, and at least as long as was asked for; then the
  * tracepoints are detached until the budget pays for another window.
  */
-#ifndef PEAKTOP_COLLECT_WAITS_H
-#define PEAKTOP_COLLECT_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void waits_end(struct collector *c);
 void waits_record(void *ctx, const struct pt_waits_head *r, size_t size);
 /* Send the names of interrupts. */
 void waits_names(struct collector *c);
-
-#endif

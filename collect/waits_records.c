@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes records for the front of what the BPF programs tell about waits. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
+#include "collect/modules.h"
+#include "collect/process/small_file.h"
 #include "collect/sleeps.h"
 #include "collect/snapshot_wait.h"
 #include "collect/state.h"
 #include "collect/stream.h"
-#include "collect/targets.h"
 #include "collect/waits.h"
 
 _Static_assert((int)PT_NO_CPU == (int)WAITS_NO_CPU, "bpf/waits_records.h repeats this");
@@ -53,6 +52,34 @@ static uint32_t sequence_of(struct waits_tracing *w, const struct pt_waits_head 
 	return ++w->given[h->cpu] + w->lost[h->cpu];
 }
 
+/* Send the record of an event with its time, its CPU and its number. */
+static void send_event(struct collector *c, const struct pt_waits_head *h, struct record *rec)
+{
+	rec->waits_head = (struct rec_waits_head){
+	    .at_ns = since_start(c, h->at), .sequence = sequence_of(c->waits, h), .cpu = h->cpu};
+	send_record(c, rec);
+}
+
+/* Send an event whose content is laid out as in record_waits.h, behind the head. */
+static void send_content(struct collector *c, const struct pt_waits_head *h, const void *content,
+			 size_t size, enum record_type type)
+{
+	struct record rec = {.type = type};
+
+	memcpy((char *)&rec.waits_head + sizeof(rec.waits_head), content, size);
+	send_event(c, h, &rec);
+}
+#define SAME_CONTENT(pt, rec)                                                                      \
+	_Static_assert(sizeof(struct pt) - sizeof(struct pt_waits_head) ==                         \
+			   sizeof(struct rec) - sizeof(struct rec_waits_head),                     \
+		       "bpf/waits_records.h repeats the content of " #rec)
+SAME_CONTENT(pt_waits_switch, rec_switch);
+SAME_CONTENT(pt_waits_sample, rec_run_sample);
+SAME_CONTENT(pt_waits_asleep, rec_asleep);
+SAME_CONTENT(pt_waits_waking, rec_waking);
+SAME_CONTENT(pt_waits_block, rec_block);
+SAME_CONTENT(pt_waits_work, rec_work);
+
 /* ---- tasks */
 
 /* May the invoking user trace this process? If so, let the BPF programs record its stacks. */
@@ -91,161 +118,54 @@ static uint32_t flags_by_name(uint32_t flags, const char *comm)
 	return flags;
 }
 
-static void send_task(struct collector *c, const struct pt_waits_task *r, uint32_t sequence)
+static void send_task(struct collector *c, const struct pt_waits_task *r)
 {
 	char comm[PT_COMM + 1];
 
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, r->comm);
 	if (r->flags & TASK_FOLLOWED && r->flags & TASK_RESTRICTED)
 		rights_check(c, r);
-	send_record(c, &(struct record){.type = REC_TASK,
-					.task = {.at_ns = since_start(c, r->head.at),
-						 .start_ns = r->start,
-						 .sequence = sequence,
-						 .cpu = r->head.cpu,
-						 .tid = r->tid,
-						 .pid = r->pid,
-						 .flags = flags_by_name(r->flags, comm),
-						 .state = r->state,
-						 .parent_start_ns = r->parent_start,
-						 .parent_tid = r->parent_tid,
-						 .comm = comm}});
+	send_event(c, &r->head,
+		   &(struct record){.type = REC_TASK,
+				    .task = {.start_ns = r->start,
+					     .tid = r->tid,
+					     .pid = r->pid,
+					     .flags = flags_by_name(r->flags, comm),
+					     .state = r->state,
+					     .parent_start_ns = r->parent_start,
+					     .parent_tid = r->parent_tid,
+					     .comm = comm}});
 }
 
-static void send_life(struct collector *c, const struct pt_waits_life *r, uint32_t sequence)
+static void send_life(struct collector *c, const struct pt_waits_life *r)
 {
 	char comm[PT_COMM + 1];
 
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, r->comm);
-	send_record(c, &(struct record){.type = REC_LIFE,
-					.life = {.at_ns = since_start(c, r->head.at),
-						 .start_ns = r->start,
-						 .child_start_ns = r->child_start,
-						 .sequence = sequence,
-						 .cpu = r->head.cpu,
-						 .event = r->event,
-						 .tid = r->tid,
-						 .child_tid = r->child_tid,
-						 .child_pid = r->child_pid,
-						 .flags = r->flags,
-						 .comm = comm}});
-}
-
-/* ---- switches and wakings */
-
-static void send_switch(struct collector *c, const struct pt_waits_switch *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_SWITCH,
-					.switched = {.at_ns = since_start(c, r->head.at),
-						     .prev_start_ns = r->prev_start,
-						     .next_start_ns = r->next_start,
-						     .sequence = sequence,
-						     .cpu = r->head.cpu,
-						     .prev_tid = r->prev_tid,
-						     .next_tid = r->next_tid,
-						     .state = r->state,
-						     .kernel_stack = r->kernel_stack,
-						     .user_stack = r->user_stack,
-						     .irq_ns = r->irq_ns}});
-}
-
-static void send_sample(struct collector *c, const struct pt_waits_sample *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_RUN_SAMPLE,
-					.run_sample = {.at_ns = since_start(c, r->head.at),
-						       .sequence = sequence,
-						       .cpu = r->head.cpu,
-						       .tid = r->tid,
-						       .kernel_stack = r->kernel_stack,
-						       .user_stack = r->user_stack,
-						       .irq_ns = r->irq_ns}});
-}
-
-static void send_asleep(struct collector *c, const struct pt_waits_asleep *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_ASLEEP,
-					.asleep = {.at_ns = since_start(c, r->head.at),
-						   .args = {r->args[0], r->args[1], r->args[2]},
-						   .asked_ns = r->asked,
-						   .sequence = sequence,
-						   .cpu = r->head.cpu,
-						   .tid = r->tid,
-						   .syscall = r->syscall,
-						   .object = r->object,
-						   .flags = r->flags}});
-}
-
-static void send_waking(struct collector *c, const struct pt_waits_waking *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_WAKING,
-					.waking = {.at_ns = since_start(c, r->head.at),
-						   .current_start_ns = r->current_start,
-						   .wakee_start_ns = r->wakee_start,
-						   .brackets = r->brackets,
-						   .cause = r->cause,
-						   .sequence = sequence,
-						   .cpu = r->head.cpu,
-						   .current_tid = r->current_tid,
-						   .wakee_tid = r->wakee_tid,
-						   .kernel_stack = r->kernel_stack}});
-}
-
-/* ---- requests and work */
-
-static void send_block(struct collector *c, const struct pt_waits_block *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_BLOCK,
-					.block = {.at_ns = since_start(c, r->head.at),
-						  .request = r->request,
-						  .sector = r->sector,
-						  .start_ns = r->start,
-						  .sequence = sequence,
-						  .cpu = r->head.cpu,
-						  .event = r->event,
-						  .tid = r->tid,
-						  .device = r->device,
-						  .bytes = r->bytes,
-						  .object = r->object}});
-}
-
-static void send_work(struct collector *c, const struct pt_waits_work *r, uint32_t sequence)
-{
-	send_record(c, &(struct record){.type = REC_WORK,
-					.work = {.at_ns = since_start(c, r->head.at),
-						 .work = r->work,
-						 .start_ns = r->start,
-						 .brackets = r->brackets,
-						 .cause = r->cause,
-						 .sequence = sequence,
-						 .cpu = r->head.cpu,
-						 .tid = r->tid,
-						 .event = r->event}});
+	send_event(c, &r->head,
+		   &(struct record){.type = REC_LIFE,
+				    .life = {.start_ns = r->start,
+					     .child_start_ns = r->child_start,
+					     .event = r->event,
+					     .tid = r->tid,
+					     .child_tid = r->child_tid,
+					     .child_pid = r->child_pid,
+					     .flags = r->flags,
+					     .comm = comm}});
 }
 
 /* ---- stacks */
 
-/* How many of the innermost frames belong to the tracing itself: BPF programs, what calls them at
- * a tracepoint, and the scheduler, which all stacks end with. */
-static uint32_t own_frames(const uint64_t *frames, uint32_t nr)
-{
-	uint32_t own = 0;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		const char *name = kernel_name(frames[i] - (i > 0));
-
-		if (name && (begins_with(name, "bpf_") || begins_with(name, "__traceiter_") ||
-			     begins_with(name, "__bpf_trace_") || begins_with(name, "__schedule")))
-			own = i + 1;
-	}
-	return own;
-}
-
 static void send_stack(struct collector *c, const struct pt_waits_stack *r)
 {
 	char line[KERNEL_LINE];
-	uint32_t nr = r->nr < PT_WAITS_FRAMES ? r->nr : PT_WAITS_FRAMES,
-		 own = own_frames((const uint64_t *)r->frames, nr);
+	uint32_t nr = r->nr < PT_WAITS_FRAMES ? r->nr : PT_WAITS_FRAMES;
+	const char *names[PT_WAITS_FRAMES] = {0};
+	size_t own;
 
+	for (uint32_t i = 0; i < nr; i++)
+		names[i] = kernel_name(r->frames[i] - (i > 0));
+	own = kernel_names_of_tracing(names, nr);
 	kernel_names_line((const uint64_t *)r->frames + own, nr - own, line, sizeof(line));
 	send_record(
 	    c, &(struct record){
@@ -261,6 +181,8 @@ static void send_user_stack(struct collector *c, const struct pt_waits_user_stac
 	uint32_t bytes = r->bytes <= PT_SNAPSHOT_STACK ? r->bytes : 0;
 
 	memcpy(words, r->stack, bytes);
+	/* a program that has just begun maps its libraries; the same stack is not sent again */
+	modules_check(c, (pid_t)r->tgid, r->regs[PT_REG_IP]);
 	send_record(c, &(struct record){.type = REC_RAW_TRACE,
 					.raw_trace = {.trace = r->trace,
 						      .pid = r->tgid,
@@ -282,35 +204,21 @@ static void send_name(struct collector *c, uint32_t kind, uint32_t number, const
 /* The devices of an interrupt, as its handlers named them. */
 static void send_device(struct collector *c, unsigned int number)
 {
-	char path[64], text[128];
-	ssize_t n;
-	int fd;
+	char text[128];
 
-	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", number);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	if (text[0])
+	if (small_file_line(text, sizeof(text), "/sys/kernel/irq/%u/actions", number) > 0)
 		send_name(c, BRACKET_HARD, number, text);
 }
 
 void waits_names(struct collector *c)
 {
-	static const char *const soft[] = {"HI",       "TIMER",	  "NET_TX", "NET_RX",  "BLOCK",
-					   "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
-	static const char *const vectors[] = {"reschedule", "call_function", "call_function_single",
-					      "irq_work"};
 	DIR *d = opendir("/sys/kernel/irq");
 	struct dirent *e;
 
-	for (uint32_t i = 0; i < sizeof(soft) / sizeof(soft[0]); i++)
-		send_name(c, BRACKET_SOFT, i, soft[i]);
-	for (uint32_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
-		send_name(c, BRACKET_IPI, i, vectors[i]);
+	for (uint32_t i = 0; i < SOFTIRQS; i++)
+		send_name(c, BRACKET_SOFT, i, softirq_names[i]);
+	for (uint32_t i = 0; i < VECTORS; i++)
+		send_name(c, BRACKET_IPI, i, vector_names[i]);
 	send_name(c, BRACKET_CLOCK, 0, "local timer");
 	while (d && (e = readdir(d))) {
 		unsigned long number = strtoul(e->d_name, NULL, 10);
@@ -320,30 +228,6 @@ void waits_names(struct collector *c)
 	}
 	if (d)
 		closedir(d);
-}
-
-static uint32_t object_kind(const struct rec_sleep *s)
-{
-	switch (s->object) {
-	case SLEEP_ON_FILE:
-	case SLEEP_ON_FILE_LOCK:
-		return OBJECT_FILE;
-	case SLEEP_ON_SOCKET:
-		return OBJECT_SOCKET;
-	case SLEEP_ON_LOCAL:
-		return OBJECT_LOCAL;
-	case SLEEP_ON_PIPE:
-		return OBJECT_PIPE;
-	case SLEEP_ON_DEVICE:
-		return begins_with(s->name, "/dev/pts/") || begins_with(s->name, "/dev/tty")
-			   ? OBJECT_TERMINAL
-			   : OBJECT_DEVICE;
-	default:
-		break;
-	}
-	if (strstr(s->name, "eventfd"))
-		return OBJECT_EVENT;
-	return strstr(s->name, "timerfd") ? OBJECT_TIMER : OBJECT_OTHER;
 }
 
 /* Is this the serving side of a connection? */
@@ -381,7 +265,7 @@ static void send_object(struct collector *c, const struct pt_waits_object *r)
 	send_record(c, &(struct record){.type = REC_OBJECT,
 					.object = {
 					    .object = r->number,
-					    .kind = object_kind(&s),
+					    .kind = s.object,
 					    .serves = r->object.family && socket_serves(c, r),
 					    .name = s.name,
 					}});
@@ -404,6 +288,7 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 	    [PT_WAITS_NAME] = sizeof(struct pt_waits_name),
 	    [PT_WAITS_OBJECT] = sizeof(struct pt_waits_object),
 	    [PT_WAITS_SAMPLE] = sizeof(struct pt_waits_sample),
+	    [PT_WAITS_SLEEP] = sizeof(struct pt_waits_sleep),
 	};
 	struct collector *c = ctx;
 	const char *name;
@@ -413,28 +298,35 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 		return;
 	switch ((enum pt_waits_kind)h->kind) {
 	case PT_WAITS_TASK:
-		send_task(c, (const struct pt_waits_task *)h, sequence_of(c->waits, h));
+		send_task(c, (const struct pt_waits_task *)h);
 		break;
 	case PT_WAITS_SWITCH:
-		send_switch(c, (const struct pt_waits_switch *)h, sequence_of(c->waits, h));
+		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_SWITCH);
 		break;
 	case PT_WAITS_SAMPLE:
-		send_sample(c, (const struct pt_waits_sample *)h, sequence_of(c->waits, h));
+		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_RUN_SAMPLE);
 		break;
 	case PT_WAITS_ASLEEP:
-		send_asleep(c, (const struct pt_waits_asleep *)h, sequence_of(c->waits, h));
+		send_content(c, h, &((const struct pt_waits_asleep *)h)->in,
+			     sizeof(struct pt_asleep_in), REC_ASLEEP);
+		break;
+	case PT_WAITS_SLEEP:
+		send_content(c, h, &((const struct pt_waits_sleep *)h)->in,
+			     sizeof(struct pt_asleep_in), REC_ASLEEP);
+		send_content(c, h, &((const struct pt_waits_sleep *)h)->switched,
+			     sizeof(struct pt_switched), REC_SWITCH);
 		break;
 	case PT_WAITS_WAKING:
-		send_waking(c, (const struct pt_waits_waking *)h, sequence_of(c->waits, h));
+		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_WAKING);
 		break;
 	case PT_WAITS_LIFE:
-		send_life(c, (const struct pt_waits_life *)h, sequence_of(c->waits, h));
+		send_life(c, (const struct pt_waits_life *)h);
 		break;
 	case PT_WAITS_BLOCK:
-		send_block(c, (const struct pt_waits_block *)h, sequence_of(c->waits, h));
+		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_BLOCK);
 		break;
 	case PT_WAITS_WORK:
-		send_work(c, (const struct pt_waits_work *)h, sequence_of(c->waits, h));
+		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_WORK);
 		break;
 	case PT_WAITS_STACK:
 		send_stack(c, (const struct pt_waits_stack *)h);

@@ -79,17 +79,17 @@ done | while read -r where word what; do
 done | check 'analysis reads no clock and does no I/O'
 
 # --- functions and variables that other files can see, but no other file of the product uses. What only tests use stands in the
-# baseline ("tests FUNCTION"), under a line that says why it stays; "waits LIBRARY" is one whose user is still being written.
+# baseline ("tests FUNCTION"), under a line that says why it stays.
 if [ -e "$B/tui/main.o" ]; then
 	symbols() { nm -A "$@" "$B"/lib*.a "$B/tui/main.o" 2>/dev/null | grep -E '[TDBRCU] [a-zA-Z_]'; }
 	{
 		symbols -u | sed -E 's/^.* U /used /'
 		symbols --defined-only | sed -nE 's,^([^:]*/)?([^/:]+):([^/:]+\.o:)?[0-9a-f]* [TDBRC] ,\2 ,p'
 	} | awk '
-		FILENAME ~ /baseline/ { if ($1 == "tests") known[$2] = 1; if ($1 == "waits") waits[$2] = 1; next }
+		FILENAME ~ /baseline/ { if ($1 == "tests") known[$2] = 1; next }
 		$1 == "used" { used[$2] = 1; next }
 		{ object[$2] = $1 }
-		END { for (f in object) if (!(f in used) && f != "main" && !(f in known) && !(object[f] in waits)) print object[f] ": " f ": make it static, or delete it"
+		END { for (f in object) if (!(f in used) && f != "main" && !(f in known)) print object[f] ": " f ": make it static, or delete it"
 			for (f in known) if (f in used || !(f in object)) print "tests/lint.baseline: " f ": delete the line" }
 	' tests/lint.baseline - | sort | check 'no external function without a caller in another file'
 fi
@@ -113,7 +113,7 @@ compile() {
 	case $1 in
 	bpf/*) # In a BPF program the kernel's types and the helpers always come first.
 		clang -target bpf -D__TARGET_ARCH_x86 -fsyntax-only -Wall -Wno-unused-function -I. -I"$B" \
-			-include bpf/kernel.h -include bpf/bpf_helpers.h -x c "$1" ;;
+			-include bpf/kernel.h -include bpf/bpf_helpers.h -x c - <<<"#include \"$1\"" ;;
 	*) gcc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE -DPEAKTOP_VERSION='""' -I. -I"$B" \
 		-include analysis/base/banned.h -fsyntax-only -x c - <<<"#include \"$1\"" ;;
 	esac 2>&1 | grep -E 'error|warning' | head -3
@@ -144,6 +144,19 @@ sources analysis bpf collect tui tests | xargs -r wc -l | awk '$2 != "total" && 
 		case $file in tests/*) : "${max:=1000}" ;; *) : "${max:=500}" ;; esac
 		[ "$lines" -le "$max" ] || echo "$file: $lines lines (at most $max)"
 	done | check 'no file over 500 lines (tests: 1000)'
+
+# --- parameters: six are enough; more are a struct (what printf() formats does not count)
+{ sources analysis collect tui; sources bpf; } | xargs -r awk '
+	FNR == 1 { text = "" }
+	/^[a-z].*\(/ && !/;$/ && !/^(typedef|struct [a-z_0-9]+ \{|#|return|else|if|for|while|switch)/ { text = ""; open = 1 }
+	open { text = text " " $0
+		if (/^\{/) {
+			sub(/^[^(]*\(/, "", text); sub(/\)[^)]*$/, "", text)
+			gsub(/\([^()]*\)/, "", text); n = gsub(/,/, ",", text) - gsub(/, *\.\.\./, "", text)
+			if (n > 5) print FILENAME ":" FNR ": " n + 1 " parameters"
+			open = 0
+		} else if (/;$/) open = 0 }
+' | check 'no function has more than six parameters'
 
 if command -v pmccabe >/dev/null; then
 	{ sources analysis collect tui | grep '\.c$'; find bpf -name '*.c'; } | xargs -r pmccabe 2>/dev/null |

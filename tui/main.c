@@ -31,10 +31,9 @@ static void survive_questions(void)
 /* Print the settings that are in effect. */
 static int dump_config(struct config *c, const struct options *o)
 {
-	struct buf out;
+	struct buf out = {.max = 1 << 20};
 	int err;
 
-	buf_init(&out, 1 << 20);
 	config_take_given(c, o);
 	err = config_dump(c, &out);
 	if (!err && out.data)
@@ -74,13 +73,6 @@ int main(int argc, char **argv)
 		complete_print(argc - 2, argv + 2, stdout);
 		return 0;
 	}
-	if (argc > 1 && !verb_exists(argv[1])) {
-		fprintf(stderr,
-			"peaktop: %s: this version does not have this verb yet; see peaktop --help "
-			"for those that it has\n",
-			argv[1]);
-		return EXIT_USAGE;
-	}
 	survive_questions();
 	front_use_collector(&entry);
 	config_init(&config);
@@ -107,6 +99,8 @@ int main(int argc, char **argv)
 		return verb_watch(&o);
 	case VERB_DESCEND:
 		return verb_descend(&o);
+	case VERB_RESUME:
+		return verb_resume(&o);
 	case VERB_CHAINS:
 	case VERB_CRITICAL:
 		return verb_waits(&o);
@@ -121,6 +115,6 @@ int main(int argc, char **argv)
 	case VERB_DOCTOR:
 		return options_have_target(&o) ? verb_coverage(&o) : verb_doctor(&o);
 	default:
-		return EXIT_USAGE; /* verb_exists() has refused the verbs that do not exist yet */
+		return EXIT_USAGE;
 	}
 }

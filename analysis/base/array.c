@@ -11,7 +11,7 @@ int compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return ascending(x, y);
 }
 
 int array_reserve(void **array, size_t nr, size_t *cap, size_t size, size_t max)

@@ -3,8 +3,7 @@
  * Functions that this project must not use. The Makefile includes this file before every source
  * file, so that the compiler rejects them.
  */
-#ifndef PEAKTOP_BANNED_H
-#define PEAKTOP_BANNED_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,5 +42,3 @@
 #define asctime(x) PEAKTOP_BANNED(asctime)
 #undef alloca
 #define alloca(x) PEAKTOP_BANNED(alloca)
-
-#endif

@@ -6,13 +6,13 @@
  * the error in `err`. All later appends fail with it, so that a writer can check once at its end.
  * After the first append `data` is always NUL-terminated; `len` does not count the NUL.
  */
-#ifndef PEAKTOP_BUF_H
-#define PEAKTOP_BUF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* {.max = N} is an empty buffer of at most N bytes. */
 struct buf {
 	char *data;
 	size_t len;
@@ -21,7 +21,7 @@ struct buf {
 	int err;    /* 0 or the first error, negative errno */
 };
 
-/* Make `b` empty without allocating; `max` limits its size from now on. */
+/* The same for one that exists: make `b` empty without allocating. */
 void buf_init(struct buf *b, size_t max);
 /* Free the contents; `b` is empty and usable again with the same maximum. */
 void buf_release(struct buf *b);
@@ -35,5 +35,3 @@ int buf_puts(struct buf *b, const char *s);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Drop the first `n` bytes (all of them if there are fewer). */
 void buf_consume(struct buf *b, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which capabilities a process of peaktop keeps; bit N stands for capability N of capabilities(7).
  */
-#ifndef PEAKTOP_CAPABILITY_SET_H
-#define PEAKTOP_CAPABILITY_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct capability_needs {
 	bool command, needs_admin;
 };
 uint64_t capability_set_collector(uint64_t permitted, const struct capability_needs *needs);
-
-#endif

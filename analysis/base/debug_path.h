@@ -3,8 +3,7 @@
  * The paths of separate debug files below a debug root (/usr/lib/debug). Build ids and names come
  * from files of the target and are untrusted: names that could lead out of the root are rejected.
  */
-#ifndef PEAKTOP_DEBUG_PATH_H
-#define PEAKTOP_DEBUG_PATH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ int debug_path_of_build_id(const char *build_id, char *out, size_t n);
  * file name, or `out` is too small.
  */
 int debug_path_of_link(const char *module_path, const char *link, char *out, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The difference between two names, to suggest a name after a typing error. */
-#ifndef PEAKTOP_EDIT_DISTANCE_H
-#define PEAKTOP_EDIT_DISTANCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ static inline unsigned int edit_limit(size_t len)
 	len = len < EDIT_MAX_TEXT ? len : EDIT_MAX_TEXT;
 	return len < 3 ? 1 : (unsigned int)len / 3;
 }
-
-#endif

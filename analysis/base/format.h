@@ -8,10 +8,20 @@
  * columns, right-aligned, for tables. Rounding never turns a share below 1 into "100%", nor a share
  * above 0 into "0%".
  */
-#ifndef PEAKTOP_BASE_FORMAT_H
-#define PEAKTOP_BASE_FORMAT_H
+#pragma once
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* Format what follows the parameter `fmt` of the calling function, cut off after size - 1 bytes. */
+#define format_arguments(out, size, fmt)                                                           \
+	do {                                                                                       \
+		va_list arguments_;                                                                \
+		va_start(arguments_, fmt);                                                         \
+		vsnprintf(out, size, fmt, arguments_);                                             \
+		va_end(arguments_);                                                                \
+	} while (0)
 
 struct text {
 	char s[40];
@@ -41,5 +51,3 @@ struct text format_rate_fixed(double hz); /* FORMAT_COUNT_WIDTH */
 /* A share 0..1: "12.3%", "<0.1%", ">99.9%", "100%"; "-" when it is not a number or negative. */
 struct text format_percent(double share);
 struct text format_percent_fixed(double share);
-
-#endif

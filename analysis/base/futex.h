@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a wait on a futex is for. */
-#ifndef PEAKTOP_FUTEX_H
-#define PEAKTOP_FUTEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
  * libraries and in Rust; glibc's read-write locks use 2 and 3.
  */
 bool futex_is_lock(uint64_t operation, uint32_t value);
-
-#endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Shortens demangled names: without parameters and long template arguments. */
+/* Shortens demangled names: without parameters, long template arguments, and long parameters of
+ * enclosing functions. */
 #include "analysis/base/short_name.h"
 
 #include <stdbool.h>
@@ -87,8 +88,8 @@ void short_name(struct buf *out, const char *name)
 		}
 		if (*p == '(' && p > name && ends_the_name(end + 1))
 			break;
-		/* keep "<T as Trait>" at the start of a Rust name */
-		if (*p == '<' && p > name && end - p > LONG_ARGUMENTS) {
+		/* keep "<T as Trait>" at the start of a Rust name, and the receiver in one of Go */
+		if (*p != '{' && p > name && p[-1] != '.' && end - p > LONG_ARGUMENTS) {
 			buf_append(out, from, (size_t)(p + 1 - from));
 			buf_append(out, "...", 3);
 			from = end;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names and numbers of system calls on the architecture that peaktop was built for. */
-#ifndef PEAKTOP_SYSCALL_NAMES_H
-#define PEAKTOP_SYSCALL_NAMES_H
+#pragma once
 
 /* "read" for 0; NULL if the number is not known. */
 const char *syscall_name(unsigned int nr);
@@ -9,5 +8,3 @@ const char *syscall_name(unsigned int nr);
 int syscall_number(const char *name);
 /* The system call with the most similar name; NULL if none is similar (edit_distance.h). */
 const char *syscall_nearest(const char *name);
-
-#endif

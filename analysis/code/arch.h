@@ -4,8 +4,7 @@
  * convention, and what the kernel's uprobes do with an instruction
  * (x86-64: arch_x86.c; the rules are those of arch/x86/kernel/uprobes.c).
  */
-#ifndef PEAKTOP_CODE_ARCH_H
-#define PEAKTOP_CODE_ARCH_H
+#pragma once
 
 #include "analysis/code/decode.h"
 #include "analysis/code/placement.h"
@@ -75,5 +74,3 @@ bool arch_absolute_table(const struct insn *insn, uint64_t *table);
  */
 enum { ARCH_SCAN_BYTES = 7, ARCH_SCAN_NONE = 0, ARCH_SCAN_CALL, ARCH_SCAN_JUMP, ARCH_SCAN_LEA };
 int arch_scan(const uint8_t *bytes, uint64_t vaddr, uint64_t *target);
-
-#endif

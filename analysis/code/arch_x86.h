@@ -3,8 +3,7 @@
  * Inside of arch_x86*.c: the parts of an encoding. arch_x86.c says what an
  * instruction does, arch_x86_probe.c what the kernel does with a probe on it.
  */
-#ifndef PEAKTOP_CODE_ARCH_X86_H
-#define PEAKTOP_CODE_ARCH_X86_H
+#pragma once
 
 #include "analysis/code/arch.h"
 
@@ -76,5 +75,3 @@ static inline bool is_direct_branch(const struct insn *insn)
 	return insn->flow == INSN_CALL || insn->flow == INSN_JMP ||
 	       (insn->flow == INSN_JCC && insn->enc.opcode >= 0x70 && insn->enc.opcode <= 0x7f);
 }
-
-#endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Blocks that only tables name, which every jump through a table may go to. */
-struct search {
+struct loop_search {
 	struct blocks *b;
 	uint32_t *table;
 	size_t nr_table;
@@ -73,7 +73,7 @@ const struct block *blocks_at(const struct blocks *b, uint64_t vaddr)
 
 /* The block at the end of edge number `n` of a block: false past the last edge; NULL: leaves the
  * function. */
-static bool edge_of(const struct search *s, const struct block *k, size_t n, struct block **to)
+static bool edge_of(const struct loop_search *s, const struct block *k, size_t n, struct block **to)
 {
 	*to = NULL;
 	if (n == 0) {
@@ -90,7 +90,7 @@ static bool edge_of(const struct search *s, const struct block *k, size_t n, str
 	return true;
 }
 
-static void enter(struct search *s, struct block *k)
+static void enter(struct loop_search *s, struct block *k)
 {
 	k->index = k->low = ++s->clock;
 	k->on_stack = true;
@@ -99,7 +99,7 @@ static void enter(struct search *s, struct block *k)
 }
 
 /* The block is the root of a component: take that off the stack. */
-static void component(struct search *s, const struct block *root)
+static void component(struct loop_search *s, const struct block *root)
 {
 	bool several = &s->b->block[s->stack[s->nr_stack - 1]] != root;
 	struct block *k;
@@ -111,7 +111,7 @@ static void component(struct search *s, const struct block *root)
 	} while (k != root);
 }
 
-static void walk_from(struct search *s, struct block *start)
+static void walk_from(struct loop_search *s, struct block *start)
 {
 	enter(s, start);
 	while (s->nr_path) {
@@ -139,7 +139,7 @@ static void walk_from(struct search *s, struct block *start)
 	}
 }
 
-static void table_targets(const struct placer *p, struct search *s)
+static void table_targets(const struct placer *p, struct loop_search *s)
 {
 	for (size_t i = 0; i < s->b->nr; i++) {
 		struct block *to = s->b->block[i].target ? find(s->b, s->b->block[i].target) : NULL;
@@ -157,7 +157,7 @@ static void table_targets(const struct placer *p, struct search *s)
 
 static int find_loops(struct placer *p, struct blocks *b)
 {
-	struct search s = {.b = b};
+	struct loop_search s = {.b = b};
 	int err = -ENOMEM;
 
 	s.table = calloc(b->nr + p->flow.nr_targets + 1, sizeof(*s.table));

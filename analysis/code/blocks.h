@@ -5,8 +5,7 @@
  * Computing 1972). Jumps through tables go to every address that only tables name.
  * Inside of the placement planner and its server.
  */
-#ifndef PEAKTOP_CODE_BLOCKS_H
-#define PEAKTOP_CODE_BLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ int blocks_find(struct placer *p, struct blocks *b);
 void blocks_release(struct blocks *b);
 /* The block with this address, or NULL. */
 const struct block *blocks_at(const struct blocks *b, uint64_t vaddr);
-
-#endif

@@ -9,12 +9,12 @@
 enum { MARK_START = 1 << 0, MARK_INSIDE = 1 << 1, MARK_QUEUED = 1 << 2, MARK_SWEPT = 1 << 3 };
 
 /* Positions still to be decoded from. Each byte of the range is queued at most once. */
-struct queue {
+struct decode_queue {
 	uint32_t *at;
 	size_t nr, cap;
 };
 
-static int queue_add(struct boundaries *b, struct queue *q, uint64_t vaddr)
+static int queue_add(struct boundaries *b, struct decode_queue *q, uint64_t vaddr)
 {
 	uint64_t at = vaddr - b->start;
 
@@ -36,7 +36,7 @@ static bool goes_on(const struct insn *insn)
 
 /* Decode from `at` until the flow ends or is known. */
 static int follow(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t at,
-		  struct queue *q)
+		  struct decode_queue *q)
 {
 	while (at < b->size && !(b->marks[at] & MARK_START)) {
 		struct insn insn;
@@ -56,19 +56,19 @@ static int follow(struct boundaries *b, struct decoder *d, const uint8_t *code, 
 	return 0;
 }
 
-int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t size,
-		    uint64_t start, const uint64_t *roots, size_t nr)
+int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code,
+		    const uint64_t *roots, size_t nr)
 {
-	struct queue q = {0};
+	struct decode_queue q = {0};
 	int err;
 
-	*b = (struct boundaries){.start = start, .size = size};
-	if (!size || size > BOUNDARY_MAX_RANGE)
+	b->marks = NULL;
+	if (!b->size || b->size > BOUNDARY_MAX_RANGE)
 		return -E2BIG;
-	b->marks = calloc(size, 1);
+	b->marks = calloc(b->size, 1);
 	if (!b->marks)
 		return -ENOMEM;
-	err = queue_add(b, &q, start);
+	err = queue_add(b, &q, b->start);
 	for (size_t i = 0; i < nr && !err; i++)
 		err = queue_add(b, &q, roots[i]);
 	while (q.nr && !err)

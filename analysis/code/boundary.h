@@ -10,8 +10,7 @@
  * from there on, one instruction begins at the address, and no instruction that
  * control flow reaches covers it.
  */
-#ifndef PEAKTOP_CODE_BOUNDARY_H
-#define PEAKTOP_CODE_BOUNDARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,14 +34,12 @@ struct boundaries {
 enum { BOUNDARY_MAX_RANGE = 8 << 20 };
 
 /*
- * Follow the control flow in `code` (`size` bytes at address `start`, at most BOUNDARY_MAX_RANGE)
+ * Follow the control flow in `code` (b->size bytes at address b->start, at most BOUNDARY_MAX_RANGE)
  * from its beginning and from the `nr` addresses in `roots`; those outside are passed over. 0 or
  * -ENOMEM, -E2BIG.
  */
-int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code, size_t size,
-		    uint64_t start, const uint64_t *roots, size_t nr);
+int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code,
+		    const uint64_t *roots, size_t nr);
 enum boundary boundaries_check(struct boundaries *b, struct decoder *d, const uint8_t *code,
 			       uint64_t vaddr);
 void boundaries_release(struct boundaries *b);
-
-#endif

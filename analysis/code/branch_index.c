@@ -42,12 +42,7 @@ void index_release(struct branch_index *x)
 
 static int list_add(struct branch_list *list, uint64_t key)
 {
-	int err = array_grow(list->keys, list->nr, list->cap, INDEX_MAX);
-
-	if (err)
-		return err;
-	list->keys[list->nr++] = key;
-	return 0;
+	return array_append(list->keys, list->nr, list->cap, INDEX_MAX, key);
 }
 
 /* By target; sources are ascending already and stay so. */

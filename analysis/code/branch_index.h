@@ -3,8 +3,7 @@
  * Inside of the placement planner: the branches between the parts of a module, found by one scan
  * over the bytes of its code.
  */
-#ifndef PEAKTOP_CODE_BRANCH_INDEX_H
-#define PEAKTOP_CODE_BRANCH_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ uint64_t index_source(const struct placer *p, uint64_t key);
  * what it saw at `vaddr`, with its part in `in`; NULL if there is none.
  */
 const struct flow_insn *index_verify(struct placer *p, uint64_t vaddr, struct part_code **in);
-
-#endif

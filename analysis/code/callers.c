@@ -85,7 +85,7 @@ static bool jumped_to(struct placer *p, const struct code_part *part)
 	return false;
 }
 
-/* The part before ends in an instruction that goes on into this one. */
+/* True if the last instruction of the part before falls through into this part. */
 static bool falls_in(struct placer *p, const struct code_part *part)
 {
 	const struct code_part *before = part - 1;
@@ -134,7 +134,7 @@ int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t
 {
 	const struct code_part *part = code_part_at(p->src, function);
 	const struct branch_list *calls = &p->index.calls;
-	size_t n = 0, i;
+	size_t n = 0;
 	int err = index_build(p);
 
 	*flags = 0;
@@ -142,7 +142,7 @@ int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t
 		return err;
 	if (!part || part->start != function)
 		return -ENOENT;
-	for (i = index_first(p, calls, function);
+	for (size_t i = index_first(p, calls, function);
 	     i < calls->nr && index_target(p, calls->keys[i]) == function; i++) {
 		struct part_code *pc;
 		const struct flow_insn *fi = index_verify(p, index_source(p, calls->keys[i]), &pc);

@@ -5,8 +5,7 @@
  * signs that it is also reached in other ways. "Only called directly" stays a
  * hypothesis (dlopen, computed addresses): the collector tests it at the entry.
  */
-#ifndef PEAKTOP_CODE_CALLERS_H
-#define PEAKTOP_CODE_CALLERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct caller {
  */
 int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t max,
 		 uint32_t *flags);
-
-#endif

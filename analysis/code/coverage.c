@@ -135,7 +135,6 @@ static int look_at_code(struct coverage_run *run, const struct code_part *part)
 static int look_at_entry(struct coverage_run *run, const struct code_part *part,
 			 struct part_facts *facts)
 {
-	struct module_coverage *c = &run->result;
 	struct placer *p = run->placer;
 	struct place place, exits[8];
 	enum place_why why;
@@ -154,14 +153,9 @@ static int look_at_entry(struct coverage_run *run, const struct code_part *part,
 						    : ENTRY_STEPPED;
 	if (err)
 		return 0;
-	c->entry_first +=
-	    place.cls == SITE_EMULATED &&
-	    (!place.skipped || (place.skipped == 1 && place.vaddr == part->start + 4));
 	n = place_exits(p, part->start, exits, sizeof(exits) / sizeof(exits[0]), &flags, &why);
 	if (n < 0)
 		return n == -ENOTSUP ? 0 : n;
-	c->tail_calls += !!(flags & EXITS_TAIL_CALLS);
-	c->no_return += !!(flags & EXITS_NO_RETURN);
 	facts->exits_emulated =
 	    n &&
 	    !(flags & (EXITS_STEPPED | EXITS_INCOMPLETE | EXITS_TAIL_CALLS | EXITS_UNDECODABLE));

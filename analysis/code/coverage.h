@@ -3,10 +3,8 @@
  * Which share of the functions of a module can be watched, and by which
  * placement: the planner's rules applied to every function and every call site.
  */
-#ifndef PEAKTOP_CODE_COVERAGE_H
-#define PEAKTOP_CODE_COVERAGE_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/base/buf.h"
@@ -21,11 +19,8 @@ struct module_coverage {
 	uint64_t entry_stepped;
 	uint64_t declined[PLACE_WHY_MAX];
 
-	uint64_t entry_first;	    /* the entry place is the first instruction but endbr64 */
 	uint64_t only_direct;	    /* functions with direct calls and no sign of another way in */
 	uint64_t only_direct_pairs; /* of those, how many are among `pairs` by their callers */
-	uint64_t tail_calls;	    /* functions that may leave by a jump */
-	uint64_t no_return;	    /* functions without any exit */
 
 	uint64_t calls; /* call instructions that have code after them */
 	uint64_t calls_indirect;
@@ -54,5 +49,3 @@ int coverage_module(struct placer *p, struct module_coverage *out);
 
 /* A few lines for a person, each ended by a newline. */
 int coverage_text(const struct module_coverage *c, const char *module, struct buf *out);
-
-#endif

@@ -100,7 +100,7 @@ int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effec
 	uint64_t next = insn->vaddr;
 	cs_insn *ci = d->full_insn;
 	cs_regs rd, wr;
-	uint8_t nr_rd = 0, nr_wr = 0, i;
+	uint8_t nr_rd = 0, nr_wr = 0;
 
 	*out = (struct insn_effects){.sp_written = true, .args = 0xff, .ret = true};
 	if (!cs_disasm_iter(d->full, &at, &left, &next, ci) ||
@@ -109,10 +109,10 @@ int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effec
 	*out = (struct insn_effects){0};
 	snprintf(out->text, sizeof(out->text), "%.14s%s%.31s", ci->mnemonic,
 		 ci->op_str[0] ? " " : "", ci->op_str);
-	for (i = 0; i < nr_wr; i++)
+	for (uint8_t i = 0; i < nr_wr; i++)
 		add_register(out, wr[i]);
 	if (arch_swaps(insn))
-		for (i = 0; i < nr_rd; i++)
+		for (uint8_t i = 0; i < nr_rd; i++)
 			add_register(out, rd[i]);
 	out->ret |= arch_writes_return(insn);
 	out->sp_known = arch_sp_delta(insn, &out->sp_delta);

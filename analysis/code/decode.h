@@ -4,8 +4,7 @@
  * start of one. Lengths and register effects come from capstone; control flow,
  * stack pointer changes and what the kernel does with a probe come from arch.h.
  */
-#ifndef PEAKTOP_CODE_DECODE_H
-#define PEAKTOP_CODE_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ int decode_insn(struct decoder *d, const uint8_t *bytes, size_t len, uint64_t va
 void decode_text(struct decoder *d, const struct insn *insn, char *out, size_t size);
 /* 0 or -EILSEQ; then `out` says that everything changed. */
 int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effects *out);
-
-#endif

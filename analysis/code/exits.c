@@ -102,7 +102,7 @@ static bool exit_place(struct placer *p, uint64_t vaddr, uint64_t entry, struct 
 	return found;
 }
 
-/* The part's last instruction goes on into whatever follows. */
+/* True if execution can continue past the part's last instruction. */
 static bool runs_out(struct placer *p, const struct part_code *pc)
 {
 	const struct flow_insn *last = &pc->insns[pc->nr - 1];

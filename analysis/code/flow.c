@@ -20,9 +20,8 @@ void flow_release(struct flow *f)
 
 static int add_part(struct placer *p, struct flow *f, const struct code_part *part)
 {
-	struct part_code *pc;
+	struct part_code *pc = part_decode(p, part);
 
-	pc = part_decode(p, part);
 	if (!pc)
 		return -ENOMEM;
 	pc->pinned++;

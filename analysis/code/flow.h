@@ -4,8 +4,7 @@
  * can be jumped to. flow.c loads it, flow_targets.c finds the targets. Nothing outside
  * analysis/code and tui/parser includes this.
  */
-#ifndef PEAKTOP_CODE_FLOW_H
-#define PEAKTOP_CODE_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,7 +49,7 @@ int flow_collect_targets(struct placer *p, struct flow *f);
 /* Part of the flow that contains `vaddr`, or NULL. */
 struct part_code *flow_part(const struct flow *f, uint64_t vaddr);
 bool flow_is_target(const struct flow *f, uint64_t vaddr);
-/* A target strictly between two addresses. */
+/* True if a jump leads to an address above `low` and below `high`. */
 bool flow_target_between(const struct flow *f, uint64_t low, uint64_t high);
 /* Can a jump with unknown targets reach `vaddr`? Only where the frame is the same as at the jump.
  */
@@ -61,5 +60,3 @@ enum jump_kind flow_jump_kind(struct placer *p, const struct part_code *pc, size
 bool flow_is_fragment(const struct placer *p, const struct code_part *part);
 /* Name of the function that a direct or indirect call or jump goes to, NULL if unknown. */
 const char *flow_callee_name(struct placer *p, const struct insn *insn);
-
-#endif

@@ -47,12 +47,7 @@ bool flow_target_between(const struct flow *f, uint64_t low, uint64_t high)
 
 static int add_target(struct flow *f, uint64_t vaddr)
 {
-	int err = array_grow(f->targets, f->nr_targets, f->cap_targets, FLOW_MAX_TARGETS);
-
-	if (err)
-		return err;
-	f->targets[f->nr_targets++] = vaddr;
-	return 0;
+	return array_append(f->targets, f->nr_targets, f->cap_targets, FLOW_MAX_TARGETS, vaddr);
 }
 
 static int collect_own_targets(struct flow *f)
@@ -312,10 +307,8 @@ static bool returns_twice(const char *name)
 	while (*name == '_')
 		name++;
 	len = strcspn(name, "@");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == len && !memcmp(names[i], name, len))
-			return true;
-	return false;
+	return any_of(i, ARRAY_SIZE(names),
+		      strlen(names[i]) == len && !memcmp(names[i], name, len));
 }
 
 static bool same_rule(struct code_cfa a, struct code_cfa b)
@@ -333,10 +326,9 @@ bool flow_unresolved_reaches(const struct placer *p, uint64_t vaddr)
 	here = placer_cfa(p, vaddr);
 	if (here.kind == CODE_CFA_UNKNOWN || f->nr_unresolved > FLOW_MAX_RULES)
 		return true;
-	for (size_t i = 0; i < f->nr_unresolved; i++)
-		if (f->unresolved[i].kind == CODE_CFA_UNKNOWN || same_rule(f->unresolved[i], here))
-			return true;
-	return false;
+	return any_of(i, f->nr_unresolved,
+		      f->unresolved[i].kind == CODE_CFA_UNKNOWN ||
+			  same_rule(f->unresolved[i], here));
 }
 
 static void add_unresolved(const struct placer *p, struct flow *f, uint64_t vaddr)

@@ -105,10 +105,9 @@ struct part_code *part_decode(struct placer *p, const struct code_part *part)
 
 long part_find(const struct part_code *pc, uint64_t vaddr)
 {
-	size_t lo;
 	uint64_t off = vaddr - pc->part->start;
+	size_t lo = lower_bound(i, pc->nr, pc->insns[i].off < off);
 
-	lo = lower_bound(i, pc->nr, pc->insns[i].off < off);
 	return lo < pc->nr && pc->insns[lo].off == off ? (long)lo : -1;
 }
 

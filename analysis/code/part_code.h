@@ -3,8 +3,7 @@
  * Inside of the placement planner: the instructions of one part of a function, decoded and kept in
  * the planner. Nothing outside analysis/code and tui/parser includes this.
  */
-#ifndef PEAKTOP_CODE_PART_CODE_H
-#define PEAKTOP_CODE_PART_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void part_release(struct part_code *pc);
 long part_find(const struct part_code *pc, uint64_t vaddr);
 /* The whole instruction again, from its short form. 0 or -ENOENT. */
 int part_insn(struct placer *p, const struct part_code *pc, size_t i, struct insn *out);
-
-#endif

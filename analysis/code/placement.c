@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/code/arch.h"
 #include "analysis/code/placer.h"
@@ -145,7 +144,22 @@ int place_entry(struct placer *p, uint64_t function, struct place *out, enum pla
 	return 0;
 }
 
-/* The same from a return address; `flags` holds for all of the line. */
+/* True if a jump leads back to the present instruction: it is hit once for each turn of a loop. */
+static bool begins_loop(const struct probe_search *s)
+{
+	for (size_t i = s->i; i < s->pc->nr; i++) {
+		const struct flow_insn *fi = &s->pc->insns[i];
+
+		if ((fi->flow == INSN_JCC || fi->flow == INSN_JMP) && fi->target == s->insn.vaddr)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The same from a return address; `flags` holds for all of the line. A step at the return address
+ * costs less than an emulation in each turn of a loop that follows.
+ */
 static bool search_return(struct probe_search *s, uint32_t flags, bool guarded, unsigned max_skip,
 			  struct place *out)
 {
@@ -160,6 +174,8 @@ static bool search_return(struct probe_search *s, uint32_t flags, bool guarded, 
 			s->why = PLACE_LOOP;
 			break;
 		}
+		if (joined && found && begins_loop(s))
+			break;
 		flags |= joined ? PLACE_JOINED : 0;
 		if (at_ret.kind == CODE_CFA_SP &&
 		    !cfi_agrees(s->p, s->insn.vaddr, at_ret.offset + s->cfa)) {

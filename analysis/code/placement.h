@@ -18,8 +18,7 @@
  * shared between threads. Errors are negative errno; the `why` that goes with a
  * -ENOTSUP says what stood in the way.
  */
-#ifndef PEAKTOP_PLACEMENT_H
-#define PEAKTOP_PLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,7 +58,7 @@ enum place_flags {
 	PLACE_REPEATS = 1 << 0,
 	/* RETURN: passed also after an exception or longjmp that the caller has caught */
 	PLACE_FALSE_RETURN = 1 << 1,
-	/* RETURN: other paths of the caller pass too, without an activation */
+	/* RETURN: the caller also comes by on paths that did not call the function */
 	PLACE_JOINED = 1 << 2,
 };
 
@@ -230,5 +229,3 @@ int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out
 void plan_release(struct plan *plan);
 
 const char *plan_price_text(enum plan_price price);
-
-#endif

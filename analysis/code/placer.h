@@ -3,8 +3,7 @@
  * Inside of the placement planner: what a planner keeps of its module. The layers below the plans,
  * each with a header: part_code.h, branch_index.h, flow.h, probe_search.h.
  */
-#ifndef PEAKTOP_CODE_PLACER_H
-#define PEAKTOP_CODE_PLACER_H
+#pragma once
 
 #include "analysis/code/branch_index.h"
 #include "analysis/code/flow.h"
@@ -29,5 +28,3 @@ static inline struct code_cfa placer_cfa(const struct placer *p, uint64_t vaddr)
 		return (struct code_cfa){.kind = CODE_CFA_UNKNOWN};
 	return p->src->cfa(p->src->ctx, vaddr);
 }
-
-#endif

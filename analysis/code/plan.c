@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+#include "analysis/base/format.h"
 #include "analysis/code/callers.h"
 #include "analysis/code/placement.h"
 
@@ -36,10 +37,7 @@ void plan_release(struct plan *plan)
 
 static bool any_stepped(const struct place *places, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (places[i].cls == SITE_STEPPED)
-			return true;
-	return false;
+	return any_of(i, nr, places[i].cls == SITE_STEPPED);
 }
 
 /* The ends of direct calls; `all` if each of them that comes back has one. */
@@ -115,11 +113,7 @@ static void returns_drop_false(struct plan *plan)
 /* Can the return value be read where the callers are seen to go on? */
 static bool returns_tell(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->nr_returns; i++) {
-		if (!plan->returns[i].ret_valid)
-			return false;
-	}
-	return true;
+	return !any_of(i, plan->nr_returns, !plan->returns[i].ret_valid);
 }
 
 static void choose(struct plan *plan, bool all_returns)
@@ -159,11 +153,8 @@ static const char *class_text(bool stepped)
 __attribute__((format(printf, 2, 3))) static void say(struct plan *plan, const char *format, ...)
 {
 	size_t len = strlen(plan->text);
-	va_list ap;
 
-	va_start(ap, format);
-	vsnprintf(plan->text + len, sizeof(plan->text) - len, format, ap);
-	va_end(ap);
+	format_arguments(plan->text + len, sizeof(plan->text) - len, format);
 }
 
 static void describe_ends(struct plan *plan)
@@ -232,8 +223,9 @@ int plan_function(struct placer *p, uint64_t function, struct plan *out)
 }
 
 /*
- * Pairs at all calls of the function that begin with an emulated instruction; -ENOTSUP if one of
- * them has none. An end may be stepped: the clock is read before the step.
+ * Find a pair of places, a start and an end, for each call instruction that calls the function.
+ * -ENOTSUP if a call has no start that the kernel emulates. The end may be single-stepped, because
+ * the clock is read before the step.
  */
 static int call_pairs(struct placer *p, uint64_t function, const struct caller *callers, size_t nr,
 		      struct place *calls, struct place *returns)

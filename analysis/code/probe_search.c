@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/code/arch.h"
 
 enum { ALL_ARGS = (1 << PLACE_ARGS) - 1, MAX_SLOW_PATH = 48 };
@@ -16,10 +17,8 @@ bool cfi_agrees(const struct placer *p, uint64_t vaddr, int64_t cfa)
 
 static bool in_rseq(const struct placer *p, uint64_t vaddr)
 {
-	for (size_t i = 0; i < p->src->nr_rseq; i++)
-		if (vaddr >= p->src->rseq[i].start && vaddr < p->src->rseq[i].end)
-			return true;
-	return false;
+	return any_of(i, p->src->nr_rseq,
+		      vaddr >= p->src->rseq[i].start && vaddr < p->src->rseq[i].end);
 }
 
 bool probe_search_candidate(struct probe_search *s, enum site_class *cls)
@@ -105,7 +104,8 @@ static bool calls_and_comes_back(const struct probe_search *s, uint64_t vaddr, u
 	long i = pc ? part_find(pc, vaddr) : -1;
 	unsigned calls = 0;
 
-	/* all arguments that are in registers may be saved before it, and loaded again */
+	/* MAX_SLOW_PATH allows for saving all arguments in registers before the call, and for
+	 * loading them again */
 	for (unsigned n = 0; i >= 0 && (size_t)i < pc->nr && n < MAX_SLOW_PATH; n++, i++) {
 		const struct flow_insn *fi = &pc->insns[i];
 

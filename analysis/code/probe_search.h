@@ -3,8 +3,7 @@
  * Inside of the placement planner: going from an ideal address to the nearest
  * instruction that a probe can stand on. The flow of the function is loaded.
  */
-#ifndef PEAKTOP_CODE_PROBE_SEARCH_H
-#define PEAKTOP_CODE_PROBE_SEARCH_H
+#pragma once
 
 #include "analysis/code/placer.h"
 
@@ -42,5 +41,3 @@ bool probe_search_at_stack_check(const struct probe_search *s, uint64_t start);
 
 /* The call frame information does not contradict `stack pointer + cfa == CFA` of the function. */
 bool cfi_agrees(const struct placer *p, uint64_t vaddr, int64_t cfa);
-
-#endif

@@ -9,8 +9,7 @@
  * arrays are sorted by address. Memory belongs to whoever filled the structure
  * and must stay as it is while a planner uses it.
  */
-#ifndef PEAKTOP_CODE_SOURCE_H
-#define PEAKTOP_CODE_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ const struct code_bytes *code_bytes_at(const struct code_source *src, uint64_t v
 const struct code_part *code_part_at(const struct code_source *src, uint64_t vaddr);
 /* File offset of `vaddr`; -1 (all bits) if it has none. */
 uint64_t code_offset(const struct code_source *src, uint64_t vaddr);
-
-#endif

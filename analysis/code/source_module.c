@@ -67,7 +67,7 @@ static bool source_in_data(void *ctx, uint64_t vaddr)
 		s->pointers_read = true;
 	}
 	if (s->nr_pointers < 0)
-		return true; /* not known: it may */
+		return true; /* the pointers are not known, so it may be one */
 	return s->nr_pointers && bsearch(&vaddr, s->pointers, (size_t)s->nr_pointers,
 					 sizeof(*s->pointers), compare_u64);
 }
@@ -76,12 +76,7 @@ static bool source_in_data(void *ctx, uint64_t vaddr)
 
 static int add_part(struct module_source *s, struct code_part part)
 {
-	int err = array_grow(s->parts, s->nr_parts, s->cap_parts, MAX_PARTS);
-
-	if (err)
-		return err;
-	s->parts[s->nr_parts++] = part;
-	return 0;
+	return array_append(s->parts, s->nr_parts, s->cap_parts, MAX_PARTS, part);
 }
 
 static int add_functions(struct module_source *s)
@@ -152,9 +147,8 @@ static int compare_parts(const void *a, const void *b)
 {
 	const struct code_part *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (int)(x->flags & CODE_PART_FDE) - (int)(y->flags & CODE_PART_FDE);
+	return ascending(x->start, y->start)
+		   ?: (int)(x->flags & CODE_PART_FDE) - (int)(y->flags & CODE_PART_FDE);
 }
 
 static void merge_same_start(struct module_source *s)
@@ -270,10 +264,10 @@ static int fill_parts(struct module_source *s)
 static int fill_bytes(struct module_source *s)
 {
 	uint64_t end = 0;
-	size_t n = 0;
+	size_t n = 0, cap = 0;
 
 	for (size_t i = 0; i < s->nr_parts; i++) {
-		struct code_bytes b, *bytes;
+		struct code_bytes b;
 		uint64_t start;
 
 		if (s->parts[i].start < end ||
@@ -283,11 +277,8 @@ static int fill_bytes(struct module_source *s)
 		b.bytes = module_code(s->module, start, b.size);
 		if (!b.bytes || module_offset_of(s->module, start, &b.offset))
 			continue;
-		bytes = realloc(s->bytes, (n + 1) * sizeof(*bytes));
-		if (!bytes)
+		if (array_append(s->bytes, n, cap, s->nr_parts, b))
 			return -ENOMEM;
-		s->bytes = bytes;
-		s->bytes[n++] = b;
 	}
 	s->source.bytes = s->bytes;
 	s->source.nr_bytes = n;

@@ -2,8 +2,7 @@
 /*
  * What a struct module knows, in the form that the placement planner takes.
  */
-#ifndef PEAKTOP_CODE_SOURCE_MODULE_H
-#define PEAKTOP_CODE_SOURCE_MODULE_H
+#pragma once
 
 #include "analysis/code/source.h"
 #include "analysis/module/module.h"
@@ -16,5 +15,3 @@ struct module_source *module_source_new(struct module *m);
 void module_source_free(struct module_source *s);
 /* Belongs to `s`. */
 const struct code_source *module_source(const struct module_source *s);
-
-#endif

@@ -52,9 +52,9 @@ static void add_discovered(struct descent *d, uint32_t base, const struct rec_in
 static bool has_other_callees(const struct descent *d, uint32_t base)
 {
 	const struct fnode *n = &d->tree.node[base];
-	uint32_t id;
 
-	for (id = d->tree.node[n->parent].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+	for (uint32_t id = d->tree.node[n->parent].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next)
 		if (id != base && d->tree.node[id].site == n->site && d->tree.node[id].only_callee)
 			return true;
 	return false;
@@ -106,7 +106,6 @@ static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 	struct fnode *caller = &d->tree.node[n->parent];
 	struct function_sites *f = fnode_function(&d->tree, n->parent);
 	bool was_live = n->live;
-	uint32_t id;
 
 	n->state = reason == FNODE_BLOWN ? FNODE_HOT : FNODE_UNTIMED;
 	n->live = n->kept = false;
@@ -115,7 +114,7 @@ static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 	fnode_reset_votes(&d->tree, n->parent);
 	/* Until there are new votes, let the answer end with the caller. */
 	caller->self_kept[CANDIDATE_SELF] |= was_live && caller->live;
-	for (id = n->id + 1; was_live && id < d->tree.nr_nodes; id++)
+	for (uint32_t id = n->id + 1; was_live && id < d->tree.nr_nodes; id++)
 		d->tree.node[id].live &= d->tree.node[d->tree.node[id].parent].live;
 	if (n->site == NO_INDEX || n->only_callee || n->last != n->site || !f)
 		return;
@@ -126,9 +125,7 @@ static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 
 void descent_lose_armed(struct descent *d)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->nr_armed; i++)
+	for (uint32_t i = 0; i < d->nr_armed; i++)
 		lose(d, &d->tree.node[d->armed[i]], FNODE_BLOWN);
 	change_forget_window(&d->change);
 	descent_arm_rest(d);
@@ -137,7 +134,6 @@ void descent_lose_armed(struct descent *d)
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)
 {
 	const struct fnode *lost;
-	uint32_t i;
 
 	if (!r->node || r->node >= d->tree.nr_nodes || r->reason > FNODE_REFUSED)
 		return -EINVAL;
@@ -146,7 +142,7 @@ int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)
 	    lost->state == FNODE_UNTIMED || lost->site == NO_INDEX)
 		return 0;
 	/* The call site is the same in every path: lose all fnodes that share it. */
-	for (i = 1; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 1; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 
 		if (code_equal(n->site_key, lost->site_key) && n->last_key == lost->last_key &&

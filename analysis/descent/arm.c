@@ -23,14 +23,13 @@ static void disarm(struct descent *d, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];
 	struct fnode *caller = &d->tree.node[n->parent];
-	uint32_t i;
 
 	if (n->all.records) {
 		n->state = FNODE_MEASURED;
 		return;
 	}
 	n->state = FNODE_UNTRIED;
-	for (i = n->site; caller->tried && i <= n->last; i++)
+	for (uint32_t i = n->site; caller->tried && i <= n->last; i++)
 		fnode_set_tried(caller, i, false);
 }
 
@@ -39,12 +38,11 @@ static void arm(struct descent *d, uint32_t node)
 	struct fnode *n = &d->tree.node[node];
 	struct fnode *caller = &d->tree.node[n->parent];
 	bool first = n->state == FNODE_UNTRIED;
-	uint32_t i;
 
 	n->state = FNODE_ARMED;
 	n->pending = false;
 	if (!n->only_callee || ftree_site_discovered(&d->tree, n->parent, n->site))
-		for (i = n->site; caller->tried && i <= n->last; i++)
+		for (uint32_t i = n->site; caller->tried && i <= n->last; i++)
 			fnode_set_tried(caller, i, true);
 	if (first)
 		fnode_reset_votes(&d->tree, n->parent);
@@ -72,19 +70,17 @@ void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *
 
 static void commit(struct descent *d, const struct pick *p)
 {
-	uint32_t i;
-
-	for (i = 0; i < p->nr_witnessed; i++)
+	for (uint32_t i = 0; i < p->nr_witnessed; i++)
 		d->tree.node[p->witnessed[i]].by_witness = true;
-	for (i = 0; i < d->nr_armed; i++)
+	for (uint32_t i = 0; i < d->nr_armed; i++)
 		if (!picked(p, d->armed[i]) && d->tree.node[d->armed[i]].state == FNODE_ARMED)
 			disarm(d, d->armed[i]);
-	for (i = 0; i < p->nr; i++) {
+	for (uint32_t i = 0; i < p->nr; i++) {
 		arm(d, p->node[i]);
 		d->armed[i] = p->node[i];
 		fnode_report(d, p->node[i], &d->armed_out[i]);
 	}
-	for (i = 0; i < d->cap_vector; i++)
+	for (uint32_t i = 0; i < d->cap_vector; i++)
 		memset(&d->vector[i], 0, sizeof(d->vector[i]));
 	d->nr_armed = p->nr;
 	d->epoch++;
@@ -95,7 +91,7 @@ static void commit(struct descent *d, const struct pick *p)
 	d->decided = false;
 	memset(&d->window, 0, sizeof(d->window));
 	d->seen = (struct armed_profile){0};
-	for (i = 0; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		memset(&d->tree.node[i].window, 0, sizeof(d->tree.node[i].window));
 		d->tree.node[i].own_longest_ns = 0;
 		fnode_sum_dropped(&d->tree, i);
@@ -115,9 +111,9 @@ void descent_arm_nothing(struct descent *d)
  */
 static void bind_live(struct pick *p)
 {
-	uint32_t id, child;
+	uint32_t child;
 
-	for (id = 0; id < p->d->tree.nr_nodes; id++) {
+	for (uint32_t id = 0; id < p->d->tree.nr_nodes; id++) {
 		const struct fnode *n = &p->d->tree.node[id];
 
 		if (!n->live || n->tried)
@@ -133,9 +129,7 @@ static void bind_live(struct pick *p)
 /* Adds the live nodes, in the order of their numbers. */
 static void pick_live(struct pick *p)
 {
-	uint32_t id;
-
-	for (id = 1; id < p->d->tree.nr_nodes; id++)
+	for (uint32_t id = 1; id < p->d->tree.nr_nodes; id++)
 		if (p->d->tree.node[id].live)
 			pick_node(p, id);
 }
@@ -157,9 +151,8 @@ int descent_arm_live(struct descent *d)
 void descent_arm_rest(struct descent *d)
 {
 	struct pick p = {.d = d};
-	uint32_t i;
 
-	for (i = 0; i < d->nr_armed; i++)
+	for (uint32_t i = 0; i < d->nr_armed; i++)
 		pick_node(&p, d->armed[i]);
 	commit(d, &p);
 }
@@ -185,9 +178,7 @@ static void close_node(struct descent *d, uint32_t node)
 /* Opens basic blocks that were kept: their call sites will be armed one by one. */
 static void open_blocks(struct descent *d)
 {
-	uint32_t id, i;
-
-	for (id = 1; id < d->tree.nr_nodes; id++) {
+	for (uint32_t id = 1; id < d->tree.nr_nodes; id++) {
 		struct fnode *n = &d->tree.node[id], *caller = &d->tree.node[n->parent];
 
 		if (!n->kept || !caller->live || n->last == n->site || n->replaced)
@@ -195,7 +186,7 @@ static void open_blocks(struct descent *d)
 		n->replaced = true;
 		if (n->state == FNODE_ARMED)
 			n->state = FNODE_MEASURED;
-		for (i = n->site; i <= n->last; i++)
+		for (uint32_t i = n->site; i <= n->last; i++)
 			fnode_set_tried(caller, i, false);
 		caller->self_kept[CANDIDATE_SELF] = true;
 		/* The votes of the block now belong to its members. */
@@ -271,9 +262,7 @@ static void pick_contenders(struct pick *p, uint32_t node)
 
 static void pick_voted(struct pick *p)
 {
-	uint32_t id;
-
-	for (id = 1; id < p->d->tree.nr_nodes; id++) {
+	for (uint32_t id = 1; id < p->d->tree.nr_nodes; id++) {
 		const struct fnode *n = &p->d->tree.node[id];
 
 		if (n->state == FNODE_ARMED && n->maxcount && p->d->tree.node[n->parent].live)
@@ -283,27 +272,26 @@ static void pick_voted(struct pick *p)
 
 static void open_candidates(struct pick *p, const uint32_t *list, uint32_t nr)
 {
-	uint32_t i;
 	bool *witnessed = calloc(nr ? nr : 1, sizeof(*witnessed));
 
 	if (!witnessed) {
 		p->err = -ENOMEM;
 		return;
 	}
-	for (i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++)
 		pick_contenders(p, list[i]);
-	for (i = 0; i < nr; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t before = p->nr_new;
 
 		witnessed[i] = pick_witnessed(p, list[i]) && (p->nr_new > before || p->asked);
 	}
-	for (i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++)
 		if (!witnessed[i])
 			pick_untried(p, list[i], UINT32_MAX);
-	for (i = 0; i < p->nr_ends; i++)
+	for (uint32_t i = 0; i < p->nr_ends; i++)
 		if (!fnode_is_call_of_kernel(p->d, p->end[i]))
 			pick_untried(p, p->end[i], UINT32_MAX);
-	for (i = 0; i < p->nr_ends; i++)
+	for (uint32_t i = 0; i < p->nr_ends; i++)
 		pick_siblings(p, p->end[i]);
 	free(witnessed);
 }
@@ -316,13 +304,14 @@ static uint32_t pick_dropped(struct pick *p, uint32_t node)
 {
 	const struct ftree *t = &p->d->tree;
 	struct means m;
-	uint32_t id, best, nr = 0;
+	uint32_t best, nr = 0;
 	double most;
 
 	for (;;) {
 		best = NO_INDEX;
 		most = 0;
-		for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next) {
+		for (uint32_t id = t->node[node].first_child; id != NO_INDEX;
+		     id = t->node[id].next) {
 			if (t->node[id].state != FNODE_MEASURED || !fnode_alive(&t->node[id]) ||
 			    picked(p, id))
 				continue;
@@ -384,9 +373,9 @@ static bool look_again(struct descent *d)
 
 static void count_chunks(struct descent *d, const struct pick *p)
 {
-	uint32_t i, k;
+	uint32_t k;
 
-	for (i = 0; i < p->nr; i++) {
+	for (uint32_t i = 0; i < p->nr; i++) {
 		const struct fnode *n = &d->tree.node[p->node[i]];
 
 		if (n->state != FNODE_UNTRIED)
@@ -403,13 +392,11 @@ static void count_chunks(struct descent *d, const struct pick *p)
 static void finish(struct descent *d)
 {
 	bool path = false, limit = false;
-	uint32_t i;
-	int k;
 
-	for (i = 0; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		const struct fnode *n = &d->tree.node[i];
 
-		for (k = 0; n->live && k < CANDIDATES; k++) {
+		for (int k = 0; n->live && k < CANDIDATES; k++) {
 			path |= n->self_kept[k];
 			limit |= n->self_kept[k] && n->depth_limit;
 		}
@@ -420,12 +407,14 @@ static void finish(struct descent *d)
 	 * with no votes, once.
 	 */
 	if (!path && !d->restarted) {
-		for (i = 0; i < d->tree.nr_nodes; i++)
+		for (uint32_t i = 0; i < d->tree.nr_nodes; i++)
 			fnode_reset_votes(&d->tree, i);
 		d->restarted = true;
 		d->decided = false;
 		return;
 	}
+	if (path && !limit && descent_wants_samples(d))
+		return;
 	d->phase = PHASE_DONE;
 	if (!path)
 		d->status = DESCENT_TOO_FEW;

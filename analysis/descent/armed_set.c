@@ -3,16 +3,14 @@
 
 #include <math.h>
 
+#include "analysis/base/array.h"
+
 enum { STEPS_AT_LEAST = 2 };
 
 static const struct descent_armed *find(const struct descent_armed *armed, uint32_t nr,
 					uint32_t node)
 {
-	for (uint32_t i = 0; i < nr; i++) {
-		if (armed[i].node == node)
-			return &armed[i];
-	}
-	return NULL;
+	return find_first(i, armed, nr, armed[i].node == node);
 }
 
 uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, struct rec_code f0,

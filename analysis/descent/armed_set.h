@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers questions about a set of armed call sites. Pure: no I/O, no clock. */
-#ifndef PEAKTOP_ARMED_SET_H
-#define PEAKTOP_ARMED_SET_H
+#pragma once
 
 #include "analysis/descent/descent.h"
 
@@ -19,5 +18,3 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
  * percent only, so the latency of such a call would mostly be the error of that cost.
  */
 bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n);
-
-#endif

@@ -5,8 +5,7 @@
  * Therefore sleeps are counted here in addition to the stack samples. Internal to
  * analysis/descent/. Pure; memory is bounded.
  */
-#ifndef PEAKTOP_DESCENT_BLOCKED_H
-#define PEAKTOP_DESCENT_BLOCKED_H
+#pragma once
 
 #include "analysis/descent/causes.h"
 #include "analysis/descent/stacks.h"
@@ -33,5 +32,3 @@ void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, ui
 /* Returns the sleeps of fnode `node`, or NULL if none was counted. */
 const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node);
 void blocked_release(struct blocked *b);
-
-#endif

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
+
 enum {
 	MIN_WITNESSES = 5, /* fewer stack samples are not used */
 	CHAIN_SHARE = 10,  /* follow a call site with 1/10 of the sampled time of its caller */
@@ -17,12 +19,7 @@ enum {
 
 bool picked(const struct pick *p, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < p->nr; i++)
-		if (p->node[i] == node)
-			return true;
-	return false;
+	return any_of(i, p->nr, p->node[i] == node);
 }
 
 static uint32_t node_room(const struct pick *p)
@@ -45,14 +42,9 @@ uint32_t pick_room(const struct pick *p)
  */
 static bool site_room(const struct pick *p, struct rec_code site)
 {
-	uint32_t i;
-
 	if (p->nr_sites < p->d->ask.max_sites)
 		return true;
-	for (i = 0; i < p->nr_sites; i++)
-		if (code_equal(p->d->tree.node[p->site_of[i]].site_key, site))
-			return true;
-	return false;
+	return any_of(i, p->nr_sites, code_equal(p->d->tree.node[p->site_of[i]].site_key, site));
 }
 
 /* Returns true if two fnodes need the same probes. */
@@ -125,17 +117,14 @@ static int compare_wanted_sites(const void *a, const void *b)
 {
 	const struct wanted_site *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return x->site < y->site ? -1 : x->site > y->site;
+	return descending(x->weight, y->weight) ?: ascending(x->site, y->site);
 }
 
 /* Returns true if fnodes for certain callees of this call site exist. */
 static bool has_known_callees(const struct descent *d, uint32_t node, uint32_t site)
 {
-	uint32_t id;
-
-	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next)
 		if (d->tree.node[id].site == site && d->tree.node[id].only_callee)
 			return true;
 	return false;
@@ -144,9 +133,8 @@ static bool has_known_callees(const struct descent *d, uint32_t node, uint32_t s
 /* Returns true if the call site is in a basic block that was opened. */
 static bool in_opened_block(const struct descent *d, uint32_t node, uint32_t site)
 {
-	uint32_t id;
-
-	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
 		const struct fnode *n = &d->tree.node[id];
 
 		if (n->replaced && n->last != n->site && n->site != NO_INDEX && site >= n->site &&
@@ -167,10 +155,10 @@ static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
 	const struct function_sites *f = fnode_function(&p->d->tree, node);
 	bool blocks = f->nr_sites - n->nr_tried > room;
 	struct witness_set own, callee;
-	uint32_t i, nr = 0;
+	uint32_t nr = 0;
 
 	fnode_witness_set(p->d, node, &own);
-	for (i = 0; i < f->nr_sites; i++) {
+	for (uint32_t i = 0; i < f->nr_sites; i++) {
 		const struct rec_call_site *s = &f->sites[i];
 		struct rec_code ret = {f->key.module, s->ret};
 
@@ -197,12 +185,7 @@ static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
 
 static bool witnessed_now(const struct pick *p, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < p->nr_witnessed; i++)
-		if (p->witnessed[i] == node)
-			return true;
-	return false;
+	return any_of(i, p->nr_witnessed, p->witnessed[i] == node);
 }
 
 /*
@@ -212,11 +195,10 @@ static bool witnessed_now(const struct pick *p, uint32_t node)
 static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site)
 {
 	struct ftree *t = &p->d->tree;
-	uint32_t id;
 
 	if (!ftree_site_discovered(t, node, site))
 		return false;
-	for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next)
+	for (uint32_t id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next)
 		if (t->node[id].site == site && t->node[id].only_callee)
 			pick_node(p, id);
 	return true;
@@ -256,10 +238,11 @@ static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_
 void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 {
 	struct function_sites *f = fnode_function(&p->d->tree, node);
-	uint32_t room, nr, i, id;
+	uint32_t room, nr;
 	struct wanted_site *wanted_site;
 
-	for (id = p->d->tree.node[node].first_child; id != NO_INDEX; id = p->d->tree.node[id].next)
+	for (uint32_t id = p->d->tree.node[node].first_child; id != NO_INDEX;
+	     id = p->d->tree.node[id].next)
 		if (p->d->tree.node[id].pending)
 			pick_node(p, id);
 	if (!f->nr_sites || !node_room(p))
@@ -272,7 +255,7 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 	room = pick_room(p);
 	nr = list_wanted_sites(p, node, wanted_site, room < max ? room : max);
 	qsort(wanted_site, nr, sizeof(*wanted_site), compare_wanted_sites);
-	for (i = 0; i < nr && i < max && !p->err; i++)
+	for (uint32_t i = 0; i < nr && i < max && !p->err; i++)
 		if (!take_wanted_site(p, node, &wanted_site[i]) && !node_room(p))
 			break;
 	free(wanted_site);
@@ -310,9 +293,7 @@ bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node)
 
 static void add_end(struct pick *p, uint32_t node)
 {
-	uint32_t i;
-
-	for (i = 0; i < p->nr_ends; i++)
+	for (uint32_t i = 0; i < p->nr_ends; i++)
 		if (p->end[i] == node)
 			return;
 	if (p->nr_ends < DESCENT_MAX_ARMED)
@@ -336,10 +317,10 @@ static void follow(struct pick *p, uint32_t node, uint32_t site, struct rec_code
 static void follow_seen(struct pick *p, uint32_t node, uint32_t site,
 			const struct witness_set *seen, uint64_t enough)
 {
-	unsigned int i, k;
+	unsigned int k;
 	uint64_t ns;
 
-	for (i = 0; i < seen->nr_at; i++) {
+	for (unsigned int i = 0; i < seen->nr_at; i++) {
 		struct rec_code callee = witnesses_node(p->d->witnesses, seen->at[i])->function;
 
 		for (k = 0; k < i; k++)

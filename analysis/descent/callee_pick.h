@@ -3,8 +3,7 @@
  * Builds the next set of fnodes to arm, within the limits on fnodes and call sites. Internal to
  * analysis/descent/.
  */
-#ifndef PEAKTOP_DESCENT_PICK_H
-#define PEAKTOP_DESCENT_PICK_H
+#pragma once
 
 #include "analysis/descent/descent_impl.h"
 
@@ -47,5 +46,3 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max);
 bool pick_witnessed(struct pick *p, uint32_t node);
 /* Adds call sites next to that of `node`, so that the answer can list their latencies beside it. */
 void pick_siblings(struct pick *p, uint32_t node);
-
-#endif

@@ -7,10 +7,6 @@
 #include "analysis/base/format.h"
 
 enum { LATE_NS = 200000 };
-enum {
-	ALONE_PERCENT = 90, /* from this percentage on, one task counts as the only one */
-	NAMED_PERCENT = 25, /* if less of the time has a name, no task is named */
-};
 
 const char *cause_kind_text(enum cause_kind kind)
 {
@@ -59,49 +55,6 @@ static void set(struct cause *c, enum cause_kind kind, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", text_or_empty(name));
 }
 
-/*
- * Returns true for system calls that wait for the clock alone; select and poll do so if they have
- * nothing else to wait for.
- */
-static bool waits_for_the_clock(const char *call)
-{
-	static const char *const calls[] = {"nanosleep", "clock_nanosleep", "pause",	"alarm",
-					    "usleep",	 "select",	    "pselect6", "poll",
-					    "ppoll"};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (!strcmp(call, calls[i]))
-			return true;
-	return false;
-}
-
-/* Classifies a parked goroutine by its wait reason. */
-static void cause_of_park(const struct rec_sleep *s, struct cause *c)
-{
-	const char *reason = text_or_empty(s->name);
-
-	if (!strcmp(reason, "sleep"))
-		set(c, CAUSE_SLEEP, "");
-	else if (!strcmp(reason, "semacquire") || !strncmp(reason, "sync.Mutex", 10) ||
-		 !strncmp(reason, "sync.RWMutex", 12))
-		set(c, CAUSE_LOCK, "");
-	else if (!strcmp(reason, "IO wait"))
-		set(c, CAUSE_NETWORK, "");
-	else
-		set(c, CAUSE_WAIT, "another goroutine");
-}
-
-static void cause_of_futex(const struct rec_sleep *s, struct cause *c)
-{
-	if (s->ended_by == ENDED_TIMER)
-		set(c, CAUSE_TIMEOUT, s->holder);
-	else if (s->exclusive)
-		set(c, CAUSE_LOCK, first_of(s->holder, s->waker));
-	else
-		set(c, CAUSE_WAIT, s->waker);
-}
-
 /* Returns true if the sleep lasted much longer than the program asked for. */
 static bool is_late(const struct rec_sleep *s)
 {
@@ -118,75 +71,132 @@ static bool is_late_by_slack(const struct rec_sleep *s)
 	return is_late(s) && s->slack_ns >= (s->slept_ns - s->asked_ns) / 2;
 }
 
-/*
- * Classify a sleep by the object that it slept on. The waker decides if it is more
- * specific: a completed block request is I/O whatever the system call was, and a timer that
- * ends a wait for something else is a timeout.
- */
-static void classify(const struct rec_sleep *s, struct cause *c)
+/* The cause of a sleep of this kind that nobody has ended yet. */
+static enum cause_kind cause_of_kind(enum wait_kind kind)
 {
-	bool timer = s->ended_by == ENDED_TIMER;
+	/* those that are not named may be for anything: who ended them tells */
+	static const enum cause_kind causes[WAIT_KINDS] = {
+	    [WAIT_CLOCK] = CAUSE_SLEEP,
+	    [WAIT_CHILD] = CAUSE_WAIT,
+	    [WAIT_VFORK] = CAUSE_WAIT,
+	    [WAIT_JOIN] = CAUSE_WAIT,
+	    [WAIT_LOCK] = CAUSE_LOCK,
+	    [WAIT_CONDITION] = CAUSE_WAIT,
+	    [WAIT_KERNEL_LOCK] = CAUSE_LOCK,
+	    [WAIT_FILE_LOCK] = CAUSE_LOCK,
+	    [WAIT_PIPE_EMPTY] = CAUSE_WAIT,
+	    [WAIT_PIPE_FULL] = CAUSE_WAIT,
+	    [WAIT_FIFO_WRITER] = CAUSE_WAIT,
+	    [WAIT_FIFO_READER] = CAUSE_WAIT,
+	    [WAIT_LOCAL] = CAUSE_WAIT,
+	    [WAIT_LOCAL_FULL] = CAUSE_WAIT,
+	    [WAIT_NETWORK] = CAUSE_NETWORK,
+	    [WAIT_NETWORK_FULL] = CAUSE_NETWORK,
+	    [WAIT_SEMAPHORE] = CAUSE_WAIT,
+	    [WAIT_TERMINAL] = CAUSE_IO,
+	    [WAIT_FILE] = CAUSE_IO,
+	    [WAIT_DEVICE] = CAUSE_IO,
+	    [WAIT_PAGE] = CAUSE_PAGE_FAULT,
+	    [WAIT_HUGE_PAGE] = CAUSE_HUGE_PAGE,
+	    [WAIT_SWAP] = CAUSE_SWAP,
+	    [WAIT_WRITEBACK] = CAUSE_IO,
+	    [WAIT_THROTTLED] = CAUSE_THROTTLED,
+	    [WAIT_JOURNAL] = CAUSE_IO,
+	    [WAIT_RECLAIM] = CAUSE_RECLAIM,
+	    [WAIT_COMPACTION] = CAUSE_COMPACTION,
+	    [WAIT_STOPPED] = CAUSE_STOPPED,
+	    [WAIT_TRACED] = CAUSE_STOPPED,
+	    [WAIT_FROZEN] = CAUSE_STOPPED,
+	};
 
-	if (s->retransmits && (s->object == SLEEP_ON_SOCKET || s->object == SLEEP_ON_LOCAL)) {
-		set(c, CAUSE_NETWORK, s->name);
-		return;
+	return (unsigned int)kind < WAIT_KINDS && causes[kind] ? causes[kind] : CAUSE_UNKNOWN;
+}
+
+/* Returns true if it stays what it is, whoever ended it. */
+static bool is_settled(enum wait_kind kind)
+{
+	enum cause_kind cause = cause_of_kind(kind);
+
+	return cause != CAUSE_UNKNOWN && cause != CAUSE_WAIT && cause != CAUSE_NETWORK &&
+	       kind != WAIT_LOCK && kind != WAIT_CLOCK;
+}
+
+/*
+ * A wait for events at one connection is for its peer. One for a signal is for the commands whose
+ * end the signal tells, if a snapshot has named them.
+ */
+static enum cause_kind cause_by_object(const struct rec_sleep *s, enum wait_kind kind)
+{
+	if (kind == WAIT_EVENTS || kind == WAIT_CONNECTION) {
+		if (s->object == OBJECT_SOCKET)
+			return CAUSE_NETWORK;
+		if (s->object == OBJECT_LOCAL || s->object == OBJECT_PIPE)
+			return CAUSE_WAIT;
 	}
-	switch ((enum sleep_object)s->object) {
-	case SLEEP_ON_NOTHING:
-		if (s->ended_by == ENDED_REQUEST)
-			set(c, CAUSE_IO, s->name);
-		else if (timer || waits_for_the_clock(text_or_empty(s->call)))
-			set(c, CAUSE_SLEEP, is_late_by_slack(s) ? "timer slack" : "");
-		else if (s->ended_by == ENDED_TASK)
-			set(c, CAUSE_WAIT, s->waker);
-		else
-			set(c, CAUSE_UNKNOWN, s->waker);
-		return;
-	case SLEEP_ON_FILE:
-	case SLEEP_ON_DEVICE:
-		set(c, CAUSE_IO, s->name);
-		return;
-	case SLEEP_ON_SOCKET:
-		set(c,
-		    timer			   ? CAUSE_TIMEOUT
-		    : s->ended_by == ENDED_REQUEST ? CAUSE_IO
-						   : CAUSE_NETWORK,
-		    s->name);
-		return;
-	case SLEEP_ON_LOCAL:
-	case SLEEP_ON_PIPE:
-	case SLEEP_ON_CHILD:
-		if (s->ended_by == ENDED_REQUEST)
-			set(c, CAUSE_IO, "");
-		else
-			set(c, timer ? CAUSE_TIMEOUT : CAUSE_WAIT, timer ? s->name : s->waker);
-		return;
-	case SLEEP_ON_FUTEX:
-		cause_of_futex(s, c);
-		return;
-	case SLEEP_ON_KERNEL_LOCK:
-	case SLEEP_ON_FILE_LOCK:
-		set(c, CAUSE_LOCK, first_of(s->holder, s->waker));
-		return;
-	case SLEEP_ON_PAGE:
-		set(c, CAUSE_PAGE_FAULT, s->name);
-		return;
-	case SLEEP_ON_GOROUTINE:
-		cause_of_park(s, c);
-		return;
+	if (kind == WAIT_SIGNAL && !s->bracket && s->waker && s->waker[0])
+		return CAUSE_WAIT;
+	return cause_of_kind(kind);
+}
+
+/*
+ * The cause of a sleep of this kind. Who ended it decides if that is more specific: a completed
+ * block request is I/O whatever the system call was, and a timer that ends a wait for something
+ * else is a timeout.
+ */
+static enum cause_kind cause_by_ender(const struct rec_sleep *s, enum wait_kind kind,
+				      enum wait_ender ender)
+{
+	enum cause_kind cause = cause_by_object(s, kind);
+
+	if (is_settled(kind))
+		return cause;
+	if (s->retransmits && (s->object == OBJECT_SOCKET || s->object == OBJECT_LOCAL))
+		return CAUSE_NETWORK;
+	if (ender == ENDER_REQUEST)
+		return CAUSE_IO;
+	if (ender == ENDER_TIMER && kind != WAIT_CLOCK)
+		return CAUSE_TIMEOUT;
+	if (cause == CAUSE_UNKNOWN && ender == ENDER_NETWORK)
+		return CAUSE_NETWORK;
+	return cause == CAUSE_UNKNOWN && ender == ENDER_TASK ? CAUSE_WAIT : cause;
+}
+
+/* The holder of the lock. The one that woke a thread at a futex was the last one to have it. */
+static const char *holder_of(const struct rec_sleep *s, enum wait_kind kind, enum wait_ender ender)
+{
+	if (s->work != SLEEP_NO_WORK)
+		return s->holder;
+	if (ender == ENDER_TASK && kind == WAIT_LOCK)
+		return first_of(s->waker, s->holder);
+	return first_of(s->holder, ender == ENDER_TASK ? s->waker : "");
+}
+
+static const char *name_of(const struct rec_sleep *s, enum cause_kind cause, enum wait_kind kind,
+			   enum wait_ender ender)
+{
+	switch (cause) {
+	case CAUSE_SLEEP:
+		return is_late_by_slack(s) ? "timer slack" : "";
+	case CAUSE_LOCK:
+		return holder_of(s, kind, ender);
+	case CAUSE_STOPPED:
+		return kind == WAIT_FROZEN ? s->name : s->holder;
+	case CAUSE_WAIT:
+		if (s->work == SLEEP_PARKED)
+			return "another goroutine";
+		return s->bracket && ender != ENDER_TASK ? "" : s->waker;
+	case CAUSE_TIMEOUT:
+		return kind == WAIT_LOCK ? s->holder : s->name;
+	case CAUSE_IO:
+		/* the file is not known if the thread waited for something else */
+		return cause_of_kind(kind) == CAUSE_WAIT ? "" : s->name;
+	case CAUSE_UNKNOWN:
+		return ender == ENDER_IRQ || ender == ENDER_IPI || ender == ENDER_SOFTIRQ
+			   ? s->interrupt
+			   : s->name;
 	default:
-		break;
+		return s->work == SLEEP_PARKED ? "" : s->name;
 	}
-	if (s->ended_by == ENDED_REQUEST)
-		set(c, CAUSE_IO, s->name);
-	else if (timer)
-		set(c, CAUSE_TIMEOUT, s->name);
-	else if (s->ended_by == ENDED_NETWORK)
-		set(c, CAUSE_NETWORK, s->name);
-	else if (s->ended_by == ENDED_TASK)
-		set(c, CAUSE_WAIT, s->waker);
-	else
-		set(c, CAUSE_UNKNOWN, s->name);
 }
 
 /* Sets the cause: stopped by the freezer of cgroup `group` ("": not known which). */
@@ -200,30 +210,25 @@ static void set_frozen(struct cause *c, const char *group)
 
 bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 {
-	static const enum cause_kind kinds[SLEEP_OBJECTS] = {
-	    [SLEEP_IN_RECLAIM] = CAUSE_RECLAIM, [SLEEP_IN_COMPACTION] = CAUSE_COMPACTION,
-	    [SLEEP_IN_SWAP] = CAUSE_SWAP,	[SLEEP_IN_HUGE_PAGE] = CAUSE_HUGE_PAGE,
-	    [SLEEP_IN_DIRTY] = CAUSE_THROTTLED, [SLEEP_IN_SPIN] = CAUSE_LOCK,
-	    [SLEEP_STOPPED] = CAUSE_STOPPED,	[SLEEP_TRACED] = CAUSE_STOPPED,
-	    [SLEEP_FROZEN] = CAUSE_STOPPED,	[SLEEP_IN_PROBE] = CAUSE_UNKNOWN,
-	};
 	const char *holder = text_or_empty(s->holder), *about = text_or_empty(s->about);
-	bool holder_is_name =
-	    s->object == SLEEP_IN_SPIN || s->object == SLEEP_STOPPED || s->object == SLEEP_TRACED;
-	const char *name = s->object == SLEEP_IN_PROBE ? "" : s->name;
+	enum wait_kind kind;
 
 	memset(out, 0, sizeof(*out));
-	if (s->object < SLEEP_IN_RECLAIM || s->object >= SLEEP_OBJECTS)
+	if (s->work == SLEEP_NO_WORK || s->work == SLEEP_PARKED || s->work >= SLEEP_WORKS)
 		return false;
-	set(out, kinds[s->object], holder_is_name ? holder : name);
-	if (s->object == SLEEP_FROZEN)
+	kind = wait_kind_of_sleep(s, "", false);
+	out->kind = cause_of_kind(kind);
+	set(out, out->kind, name_of(s, out->kind, kind, ENDER_UNKNOWN));
+	if (s->work == SLEEP_FROZEN)
 		set_frozen(out, s->name);
-	if (s->object == SLEEP_IN_DIRTY && *holder)
+	if (s->work == SLEEP_IN_PROBE)
+		set(out, CAUSE_UNKNOWN, "");
+	if (s->work == SLEEP_IN_DIRTY && *holder)
 		snprintf(out->detail, sizeof(out->detail), "%s, most of them by %s", about, holder);
-	else if (s->object == SLEEP_IN_PROBE)
+	else if (s->work == SLEEP_IN_PROBE)
 		snprintf(out->detail, sizeof(out->detail),
 			 "a probe of peaktop waited for a lock of the kernel");
-	else if (s->object == SLEEP_TRACED)
+	else if (s->work == SLEEP_TRACED)
 		snprintf(out->detail, sizeof(out->detail), "traced: held by a debugger");
 	else
 		snprintf(out->detail, sizeof(out->detail), "%s", about);
@@ -232,8 +237,7 @@ bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 
 static const char steal_detail[] = "steal time";
 
-/* Returns true if the hypervisor had the CPU, not another task. */
-static bool is_steal(const struct cause *c)
+bool cause_is_steal(const struct cause *c)
 {
 	return c->kind == CAUSE_PREEMPTION && !strcmp(c->detail, steal_detail);
 }
@@ -283,43 +287,55 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
  * Describes what ended the sleep. If an interrupt ended it, name the interrupt: the task on whose
  * stack it ran is unrelated.
  */
-static void put_waker(char *out, size_t n, const struct rec_sleep *s)
+static void put_waker(char *out, size_t n, const struct rec_sleep *s, enum wait_ender ender)
 {
 	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing),
-		   *holder = text_or_empty(s->holder);
+		   *holder = text_or_empty(s->holder), *interrupt = text_or_empty(s->interrupt);
 
 	out[0] = '\0';
-	if (s->ended_by == ENDED_TASK && *waker)
+	if (ender == ENDER_TASK && *waker)
 		snprintf(out, n, "woken by %s %u%s%s", waker, (unsigned int)s->waker_tid,
 			 *doing ? ", which " : "", doing);
-	else if (s->ended_by == ENDED_INTERRUPT && *waker)
-		snprintf(out, n, "ended by interrupt %s", waker);
-	else if (s->ended_by == ENDED_SIGNAL)
-		snprintf(out, n, "ended by a signal");
+	else if ((ender == ENDER_IRQ || ender == ENDER_IPI || ender == ENDER_SOFTIRQ) && *interrupt)
+		snprintf(out, n, "ended by interrupt %s", interrupt);
 	else if (*holder && *doing)
 		snprintf(out, n, "held by %s, which %s", holder, doing);
+}
+
+/* What is the matter with the other end of a pipe. NULL: nothing. */
+static const char *text_of_end(enum wait_kind wait)
+{
+	switch (wait) {
+	case WAIT_FIFO_WRITER:
+		return "of a FIFO that nobody has open to write";
+	case WAIT_FIFO_READER:
+		return "of a FIFO that nobody has open to read";
+	case WAIT_PIPE_FULL:
+		return "to a full pipe";
+	default:
+		return NULL;
+	}
 }
 
 /*
  * Describes the call: "recvfrom from 127.0.0.1:80", "write to a full pipe". Omits the object if the
  * name of the cause states it.
  */
-static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_kind kind)
+static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_kind wait,
+		     enum cause_kind kind)
 {
-	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name);
+	const char *call = text_or_empty(s->call), *name = text_or_empty(s->name),
+		   *end = text_of_end(wait);
 	bool sends = strstr(call, "write") || !strncmp(call, "send", 4),
 	     named = *name && strncmp(name, "pipe:", 5) != 0;
 
-	if (s->object == SLEEP_ON_GOROUTINE)
+	if (s->work == SLEEP_PARKED)
 		snprintf(out, n, "the goroutine was parked%s%s", *name ? ": " : "", name);
-	else if (s->object == SLEEP_ON_FILE_LOCK && *name)
+	else if (wait == WAIT_FILE_LOCK && *name)
 		snprintf(out, n, "%s %s %s", call, kind == CAUSE_LOCK ? "of" : "from", name);
-	else if (s->object == SLEEP_ON_PIPE && sends)
-		snprintf(out, n, "%s to a full pipe%s%s", call, named ? ", " : "",
-			 named ? name : "");
-	else if (kind == CAUSE_WAIT && named &&
-		 (s->object == SLEEP_ON_LOCAL || s->object == SLEEP_ON_PIPE ||
-		  s->object == SLEEP_ON_OTHER))
+	else if (end)
+		snprintf(out, n, "%s %s%s%s", call, end, named ? ", " : "", named ? name : "");
+	else if (kind == CAUSE_WAIT && named)
 		snprintf(out, n, "%s %s %s", call,
 			 sends						  ? "to"
 			 : strstr(call, "poll") || strstr(call, "select") ? "on"
@@ -333,13 +349,13 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum cause_
  * Describes the times: how long the program asked to sleep and how long it slept, or how many TCP
  * segments were retransmitted.
  */
-static void put_times(char *out, size_t n, const struct rec_sleep *s)
+static void put_times(char *out, size_t n, const struct rec_sleep *s, enum wait_ender ender)
 {
 	out[0] = '\0';
 	if (s->retransmits)
 		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits,
 			 s->retransmits > 1 ? "s" : "", text_or_empty(s->name));
-	else if (!s->asked_ns || s->ended_by != ENDED_TIMER)
+	else if (!s->asked_ns || ender != ENDER_TIMER)
 		return;
 	else if (is_late(s) && is_late_by_slack(s))
 		snprintf(out, n, "asked for %s, slept %s, timer slack %s",
@@ -352,8 +368,10 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s)
 		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
 }
 
-void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
+void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause *out)
 {
+	enum wait_kind kind = wait_kind_of_sleep(s, kernel, false);
+	enum wait_ender ender = wait_ender_of_sleep(s, kind);
 	char who[CAUSE_TEXT], call[CAUSE_TEXT], times[CAUSE_TEXT];
 	const char *part[] = {call, times, who};
 	size_t at = 0;
@@ -361,129 +379,16 @@ void cause_of_sleep(const struct rec_sleep *s, struct cause *out)
 	if (cause_of_work(s, out))
 		return;
 	memset(out, 0, sizeof(*out));
-	classify(s, out);
-	put_call(call, sizeof(call), s, out->kind);
-	put_times(times, sizeof(times), s);
-	put_waker(who, sizeof(who), s);
-	out->tid = s->ended_by == ENDED_TASK ? s->waker_tid : 0;
+	out->kind = cause_by_ender(s, kind, ender);
+	set(out, out->kind, name_of(s, out->kind, kind, ender));
+	put_call(call, sizeof(call), s, kind, out->kind);
+	put_times(times, sizeof(times), s, ender);
+	put_waker(who, sizeof(who), s, ender);
+	out->tid = ender == ENDER_TASK ? s->waker_tid : 0;
+	out->ender = ender;
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))
 			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s",
 					       at ? ", " : "", part[i]);
 	}
-}
-
-static bool same(const struct cause *a, const struct cause *b)
-{
-	return a->kind == b->kind && !strcmp(a->name, b->name);
-}
-
-/* Keeps the detail that most of the entry's time has, if one has more than half of it (Boyer and
- * Moore, 1981): the first wait may be an odd one. */
-static void vote_for_detail(struct cause_entry *e, const struct cause *cause, uint64_t ns)
-{
-	if (!strcmp(e->cause.detail, cause->detail)) {
-		e->lead_ns += ns;
-	} else if (e->lead_ns >= ns) {
-		e->lead_ns -= ns;
-	} else {
-		e->lead_ns = ns - e->lead_ns;
-		e->cause = *cause;
-	}
-}
-
-void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns)
-{
-	unsigned int i, lightest = 0;
-
-	for (i = 0; i < t->nr; i++) {
-		if (same(&t->entry[i].cause, cause)) {
-			t->entry[i].ns += ns;
-			vote_for_detail(&t->entry[i], cause, ns);
-			return;
-		}
-		if (t->entry[i].ns < t->entry[lightest].ns)
-			lightest = i;
-	}
-	if (t->nr < CAUSE_NAMES) {
-		t->entry[t->nr].cause = *cause;
-		t->entry[t->nr].lead_ns = ns;
-		t->entry[t->nr++].ns = ns;
-		return;
-	}
-	/* Space saving: the new cause replaces the lightest and inherits its weight. */
-	t->other_ns += t->entry[lightest].ns;
-	t->entry[lightest].cause = *cause;
-	t->entry[lightest].ns += ns;
-	t->entry[lightest].lead_ns = ns;
-}
-
-/*
- * Says in the detail of `c` that it had the CPU for `percent` of the time, and who had it
- * otherwise: `tasks` tasks ran, `c` among them unless it is the hypervisor. `steals`: the
- * hypervisor took much of the time.
- */
-static void tell_others(struct cause *c, unsigned int tasks, bool steals, double percent)
-{
-	const char *plural = tasks == 1 ? "" : "s";
-
-	if (is_steal(c))
-		snprintf(c->detail, sizeof(c->detail), "%s, %.0f%% of that time; %u task%s ran",
-			 steal_detail, percent, tasks, plural);
-	else
-		snprintf(c->detail, sizeof(c->detail),
-			 "%u task%s ran; this one ran for %.0f%% of that time%s", tasks, plural,
-			 percent, steals ? "; the hypervisor took the CPU, too" : "");
-}
-
-void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out)
-{
-	uint64_t top_ns = 0, named = 0, all = 0, steal = 0;
-	unsigned int i, tasks = 0;
-
-	memset(out, 0, sizeof(*out));
-	out->kind = kind;
-	for (i = 0; i < t->nr; i++) {
-		const struct cause *c = &t->entry[i].cause;
-
-		if (c->kind != kind)
-			continue;
-		all += t->entry[i].ns;
-		if (!c->name[0])
-			continue;
-		if (is_steal(c))
-			steal += t->entry[i].ns;
-		else
-			tasks++;
-		named += t->entry[i].ns;
-		if (t->entry[i].ns > top_ns) {
-			top_ns = t->entry[i].ns;
-			*out = *c;
-		}
-	}
-	/* a quota or a stop has no task that ran */
-	if (!top_ns || (kind != CAUSE_PREEMPTION && kind != CAUSE_RUN_QUEUE))
-		return;
-	if (named * 100 < all * NAMED_PERCENT) {
-		*out = (struct cause){.kind = kind};
-		return;
-	}
-	if (top_ns * 100 < named * ALONE_PERCENT)
-		tell_others(out, tasks, steal * 100 > named * (100 - ALONE_PERCENT),
-			    100 * (double)top_ns / (double)all);
-	else if (2 * top_ns < all)
-		snprintf(out->detail + strlen(out->detail),
-			 sizeof(out->detail) - strlen(out->detail),
-			 "%sfor %.0f%% of that time; the other tasks are not known",
-			 out->detail[0] ? ", " : "", 100 * (double)top_ns / (double)all);
-}
-
-const struct cause *cause_tally_top(const struct cause_tally *t)
-{
-	unsigned int i, top = 0;
-
-	for (i = 1; i < t->nr; i++)
-		if (t->entry[i].ns > t->entry[top].ns)
-			top = i;
-	return t->nr ? &t->entry[top].cause : NULL;
 }

@@ -3,13 +3,13 @@
  * The causes of time that is not spent in a callee, and the classification of sleeps.
  * Documented in docs/descent.md, "Causes".
  */
-#ifndef PEAKTOP_CAUSES_H
-#define PEAKTOP_CAUSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
+#include "analysis/waits/ender.h"
 
 enum cause_kind {
 	CAUSE_OWN_CODE = 0,
@@ -59,6 +59,7 @@ struct cause {
 	char detail[CAUSE_TEXT]; /* "" if none */
 	/* the thread that `name` names: it took the CPU, or woke; 0: no thread, or not known */
 	uint32_t tid;
+	enum wait_ender ender; /* of a sleep */
 };
 
 /*
@@ -67,14 +68,17 @@ struct cause {
  * sleep on; then *out is zeroed.
  */
 bool cause_of_work(const struct rec_sleep *s, struct cause *out);
+/* Returns true if the hypervisor had the CPU, not another task. */
+bool cause_is_steal(const struct cause *c);
 /* Fills *out with the cause of a wait for a CPU, or of a stop. */
 void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out);
 
 /*
  * Fills *out with the cause of a sleep, its name and its detail ("nanosleep", "woken by redis
- * 812").
+ * 812"). `kernel`: functions of the kernel, outermost first, a semicolon between; "" if not known.
+ * analysis/waits/ decides what the sleep was and who ended it.
  */
-void cause_of_sleep(const struct rec_sleep *s, struct cause *out);
+void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause *out);
 
 /* Causes with their time. If there are more than CAUSE_NAMES, the tally keeps the heaviest ones. */
 struct cause_tally {
@@ -82,20 +86,20 @@ struct cause_tally {
 	struct cause_entry {
 		struct cause cause; /* its detail is that of most of the time */
 		uint64_t ns;
-		uint64_t lead_ns; /* time for this detail minus time against it */
+		uint64_t inherited_ns; /* part of `ns`: of causes that this one has replaced */
+		uint64_t lead_ns;      /* time for this detail minus time against it */
 	} entry[CAUSE_NAMES];
-	uint64_t other_ns; /* the time of the causes that a new cause has replaced */
+	bool more; /* there were more causes than entries */
 };
 
 /* Adds time to the entry with the same kind and name, or makes one. */
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
 /*
  * Fills *out with the task that took the most time among causes of one kind. If that task did not
- * take nearly all of the time, the detail states its share. If most of the time is of unknown
- * tasks, no task is named.
+ * take nearly all of the time, the detail states its share. If it took less than a quarter, the
+ * number of tasks stands in the place of its name. If most of the time is of unknown tasks, there
+ * is no name.
  */
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* Returns the heaviest cause, or NULL if the tally is empty. */
 const struct cause *cause_tally_top(const struct cause_tally *t);
-
-#endif

@@ -87,31 +87,50 @@ static void keep_peak(struct profile *p, uint64_t low_ns, uint64_t high_ns)
 		move(p, pt_bucket(high_ns), PT_BUCKETS, pt_bucket(high_ns * DISTANCE));
 }
 
-static void compare(struct change *c)
+/*
+ * Returns true if `now` differs from `start`; `words` then says how, beginning with `lead`. Both
+ * are modified.
+ */
+static bool differs(struct change *c, struct profile *start, struct profile *now, const char *lead)
 {
-	struct profile start = c->start;
-	struct compare_item before = {"f0", &start, 0, 0}, after = {"f0", &c->window, 0, 0};
+	struct compare_item before = {"f0", start, 0, 0}, after = {"f0", now, 0, 0};
 	struct compare_options o;
 	struct compare_pair pair;
 	struct buf words;
 
 	options(&o);
-	blur(&start, c->probes_ns);
-	blur(&c->window, c->probes_ns);
-	keep_peak(&start, c->low_ns, c->high_ns);
-	keep_peak(&c->window, c->low_ns, c->high_ns);
+	blur(start, c->probes_ns);
+	blur(now, c->probes_ns);
+	keep_peak(start, c->low_ns, c->high_ns);
+	keep_peak(now, c->low_ns, c->high_ns);
 	compare_profiles(&before, &after, 0, 0, &o, &pair);
-	profile_init(&c->window);
-	c->probes_ns = 0;
-	if (pair.verdict != COMPARE_CHANGED) {
-		c->strikes = 0;
-		return;
-	}
-	c->strikes++;
+	if (pair.verdict != COMPARE_CHANGED)
+		return false;
 	buf_init(&words, sizeof(c->words));
 	if (pair.nr_reasons && !compare_reason_words(&words, &pair.reason[0], false))
-		snprintf(c->words, sizeof(c->words), "%s", words.data);
+		snprintf(c->words, sizeof(c->words), "%s%s", lead, words.data);
 	buf_release(&words);
+	return true;
+}
+
+static void compare(struct change *c)
+{
+	struct profile start = c->start;
+
+	if (differs(c, &start, &c->window, ""))
+		c->strikes++;
+	else
+		c->strikes = 0;
+	profile_init(&c->window);
+	c->probes_ns = 0;
+}
+
+void change_since_saved(struct change *c, const struct profile *saved)
+{
+	struct profile before = *saved, now = c->start;
+
+	if (differs(c, &before, &now, "since the session was saved: "))
+		c->strikes = STRIKES;
 }
 
 void change_probes(struct change *c, uint64_t probes_ns)

@@ -4,8 +4,7 @@
  * descent then ends and reports the change, instead of averaging over both distributions. Internal
  * to analysis/descent/. Times in ns.
  */
-#ifndef PEAKTOP_DESCENT_CHANGE_H
-#define PEAKTOP_DESCENT_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,9 +38,12 @@ void change_probes(struct change *c, uint64_t probes_ns);
  */
 void change_forget_window(struct change *c);
 /*
- * Returns true if two windows in a row differ from the start profile; `words` then describes the
- * difference.
+ * Compares the start profile with that of the saved session that is resumed. If they differ,
+ * change_seen() returns true from now on.
+ */
+void change_since_saved(struct change *c, const struct profile *saved);
+/*
+ * Returns true if two windows in a row differ from the start profile, or the start profile from
+ * the saved one; `words` then describes the difference.
  */
 bool change_seen(const struct change *c);
-
-#endif

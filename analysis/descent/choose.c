@@ -11,17 +11,20 @@ enum {
 	/* calls to see in each peak that matters; fewer when calls are rare */
 	STABLE_CALLS = 10,
 	STABLE_FEWEST = 5,
-	HEAVY_CALLS = 10, /* calls to see beyond all peaks before the descent asks for them */
-	FEWEST = 10,	  /* lower limit of start_ops when calls are rare */
+	HEAVY_CALLS = 10,  /* calls to see beyond all peaks before the descent asks for them */
+	AROUND_FEWEST = 3, /* calls to see around a latency that is in no peak */
+	LAST_FEWEST = 3,   /* slow calls to see when it is time to choose */
+	FEWEST = 10,	   /* lower limit of start_ops when calls are rare */
 	/* a call of at least this many times the mode is in the tail of its peak */
 	TAIL_FACTOR = 2,
 	/* buckets without calls beside a peak that count as the peak, on either side */
 	ROOM = 3,
 };
 
-#define WATCH_S 1.0   /* seconds to watch the profile before choosing */
-#define PATIENT_S 2.0 /* seconds after which fewer than start_ops calls are enough */
-#define MATTERS 0.1   /* a peak with this share of the time must be stable */
+#define SLOW_NS 200000000ull /* calls that take this long are waited for in vain */
+#define WATCH_S 1.0	     /* seconds to watch the profile before choosing */
+#define PATIENT_S 2.0	     /* seconds after which fewer than start_ops calls are enough */
+#define MATTERS 0.1	     /* a peak with this share of the time must be stable */
 /* a mean of this many times the mode shows that several peaks were merged */
 #define MIXED 2.0
 /* A tail with more of a peak's time is left out if the user named a latency near the mode. */
@@ -30,7 +33,10 @@ enum {
 #define HEAVY_PART 0.8
 /* Calls beyond all peaks are chosen if they have this many times the time of the largest peak. */
 #define HEAVIER 1.5
-#define NEAREST 1.5 /* a latency this factor outside of a peak still means that peak */
+#define NEAREST 1.25 /* a latency this factor outside of a peak still means that peak */
+/* a latency this factor above or below the mode means calls like it, not the whole peak */
+#define FAR_FROM_MODE 1.4
+#define AROUND 1.25 /* calls up to this factor above and below a latency that is in no peak */
 
 /*
  * Lowers a number of calls to wait for, from `enough` towards `least`, the longer the descent has
@@ -45,10 +51,13 @@ static unsigned int fewer(const struct choose_question *q, unsigned int enough, 
 	return now > least ? (unsigned int)now : least;
 }
 
-static unsigned int enough_calls(const struct choose_question *q)
+static unsigned int enough_calls(const struct op *op, const struct choose_question *q)
 {
 	if (q->start_ops_fixed || q->start_ops <= FEWEST)
 		return q->start_ops;
+	/* of calls that take seconds, an answer from a few is better than none */
+	if (q->last_chance && op->total.sum_ns > SLOW_NS * op->total.calls)
+		return LAST_FEWEST;
 	return fewer(q, q->start_ops, FEWEST);
 }
 
@@ -181,7 +190,7 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 
 	if (best && is_unsettled(op, best))
 		peak_time -= tail_share(op, best) * peak_time;
-	if (calls && heavy_time > HEAVIER * peak_time) {
+	if (calls && heavy_time > HEAVIER * peak_time && !q->within_peaks) {
 		if (!q->last_chance && seen(op, calls) < HEAVY_CALLS)
 			return -EAGAIN;
 		out->basis = CHOSEN_SLOWEST;
@@ -216,6 +225,45 @@ static double outside(const struct peak *p, uint64_t ns)
 	return ns < p->high_ns ? 1 : (double)ns / (double)p->high_ns;
 }
 
+/*
+ * Chooses the calls around a latency that is in no peak, because they are few, or far from the mode
+ * of its peak: those up to AROUND above and below it that belong to no other peak.
+ */
+static int choose_around(const struct op *op, const struct choose_question *q,
+			 struct choose_answer *out)
+{
+	unsigned int at = pt_bucket(q->low_ns);
+	struct bucket_range range = {pt_bucket((uint64_t)((double)q->low_ns / AROUND)),
+				     pt_bucket((uint64_t)((double)q->low_ns * AROUND)) + 1};
+	double calls;
+
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
+		const struct peak *p = &op->peaks[i];
+
+		if (p->range.high <= at && p->range.high > range.low)
+			range.low = p->range.high;
+		if (p->range.low > at && p->range.low < range.high)
+			range.high = p->range.low;
+	}
+	calls = seen(op, profile_range_calls(&op->total, range));
+	if (calls < AROUND_FEWEST || (!q->last_chance && (q->waited_s < PATIENT_S ||
+							  calls < fewer(q, FEWEST, STABLE_FEWEST))))
+		return q->last_chance ? -ENOENT : -EAGAIN;
+	out->basis = CHOSEN_RANGE;
+	out->low_ns = bucket_low_ns(range.low, PT_RESOLUTION);
+	out->high_ns = bucket_low_ns(range.high, PT_RESOLUTION);
+	return 0;
+}
+
+/* Returns true if a latency below the tail of a peak is far from its mode. */
+static bool is_far_from_mode(const struct peak *p, uint64_t ns)
+{
+	double factor = (double)ns / (double)p->mode_ns;
+
+	return pt_bucket(ns) < tail_begin(p) &&
+	       (factor > FAR_FROM_MODE || factor * FAR_FROM_MODE < 1);
+}
+
 static int choose_latency(const struct op *op, const struct choose_question *q,
 			  struct choose_answer *out)
 {
@@ -225,10 +273,10 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		if (!best || outside(&op->peaks[i], q->low_ns) < outside(best, q->low_ns))
 			best = &op->peaks[i];
-	if (!best || outside(best, q->low_ns) > NEAREST ||
-	    (!q->last_chance && seen(op, best->calls) < fewer(q, FEWEST, STABLE_FEWEST)))
-		return q->last_chance && (!best || outside(best, q->low_ns) > NEAREST) ? -ENOENT
-										       : -EAGAIN;
+	if (!best || outside(best, q->low_ns) > NEAREST || is_far_from_mode(best, q->low_ns))
+		return choose_around(op, q, out);
+	if (!q->last_chance && seen(op, best->calls) < fewer(q, FEWEST, STABLE_FEWEST))
+		return -EAGAIN;
 	out->basis = CHOSEN_PEAK;
 	out->low_ns = best->low_ns;
 	out->high_ns = best->high_ns;
@@ -328,7 +376,7 @@ static int choose_by(const struct op *op, const struct choose_question *q,
 
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out)
 {
-	unsigned int enough = enough_calls(q);
+	unsigned int enough = enough_calls(op, q);
 	int err;
 
 	if (op->seen_calls < enough || (q->waited_s < WATCH_S && !q->last_chance))

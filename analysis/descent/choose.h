@@ -3,12 +3,12 @@
  * Chooses the range of latencies that a descent explains, from the request of the user and the
  * latency profile of the operation. Pure.
  */
-#ifndef PEAKTOP_CHOOSE_H
-#define PEAKTOP_CHOOSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/causes.h"
 #include "analysis/latency/model.h"
 
 /*
@@ -24,6 +24,7 @@ struct choose_question {
 	bool start_ops_fixed;	/* the user gave start_ops: do not lower it when calls are rare */
 	double waited_s;	/* seconds for which the operation has been watched */
 	bool last_chance;	/* choose now from the calls that were seen; do not wait for more */
+	bool within_peaks; /* nothing but a peak, whatever time the calls beyond all peaks have */
 };
 
 enum choose_basis {
@@ -68,18 +69,37 @@ struct descent_question {
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask);
 
-/* State of choose_again(). All zero before its first call. */
+/* Fills *ask for a descent of `op`, but for its range of latencies and start_ops. */
+void choose_options(struct model *m, const struct op *op, const struct descent_question *q,
+		    struct rec_descent *ask);
+
+struct descent_result;
+/* How calls waited for a CPU. */
+struct choose_waited {
+	double part;	   /* of their time */
+	struct cause most; /* of most of it */
+};
+void choose_waited(const struct descent_result *found, struct choose_waited *waited);
+/*
+ * Chooses the largest peak instead of the calls beyond all peaks that a descent has explained, if
+ * the user named no calls, those mostly waited for a CPU, and the peak has a good part of the time.
+ * Waiting for a CPU is what the host does to calls of any kind: it is told beside the program's own
+ * path, not instead of it. Returns true and fills *ask.
+ */
+bool choose_instead(struct model *m, const struct descent_question *q,
+		    const struct rec_descent *asked, const struct descent_result *found,
+		    struct rec_descent *ask);
+
+/* How many calls a descent has used, and since when that many. */
 struct choose_progress {
 	uint64_t calls_used;
-	uint64_t since_ns; /* time at which `calls_used` last grew */
+	uint64_t since_ns;
 };
 /*
- * An automatically chosen peak may disappear during its descent. If `calls_used` has not grown for
- * 3 s, this function chooses again. Returns true if the calls have moved to another peak; `ask` is
- * then the descent to begin instead.
+ * An automatically chosen peak may disappear during its descent. If now.calls_used has not grown
+ * for 3 s, this function chooses again. Returns true if the calls have moved to another peak; `ask`
+ * is then the descent to begin instead. `before` is kept between the calls, at first all zero.
  */
 bool choose_again(struct model *m, const struct descent_question *q,
-		  const struct rec_descent *asked, uint64_t calls_used, uint64_t now_ns,
-		  struct choose_progress *progress, struct rec_descent *ask);
-
-#endif
+		  const struct rec_descent *asked, struct choose_progress now,
+		  struct choose_progress *before, struct rec_descent *ask);

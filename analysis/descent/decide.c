@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/descent_impl.h"
 
 enum {
@@ -56,13 +57,11 @@ static double percentage(const struct descent *d)
 static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 {
 	uint64_t largest = 0;
-	uint32_t id;
-	int i;
 
-	for (i = 0; i < CANDIDATES; i++)
+	for (int i = 0; i < CANDIDATES; i++)
 		if (!candidate_of_host((enum candidate)i) && n->own[i] > largest)
 			largest = n->own[i];
-	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
 		if (fnode_alive(&d->tree.node[id]) && d->tree.node[id].maxcount > largest)
 			largest = d->tree.node[id].maxcount;
 	return largest;
@@ -116,9 +115,7 @@ static double callee_part(const struct descent *d, uint32_t node)
 
 static bool has_armed_child(const struct descent *d, const struct fnode *n)
 {
-	uint32_t id;
-
-	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
 		if (d->tree.node[id].state == FNODE_ARMED)
 			return true;
 	return false;
@@ -180,9 +177,8 @@ static bool decide_callees(struct descent *d, struct fnode *n, uint64_t largest)
 {
 	bool near = false;
 	double part;
-	uint32_t id;
 
-	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
 		struct fnode *c = &d->tree.node[id];
 
 		if (!fnode_alive(c))
@@ -234,10 +230,9 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 	struct own_times own;
 	double part;
 	bool by_time;
-	int i;
 
 	fnode_own_times(d, n->id, &own);
-	for (i = 0; i < CANDIDATES; i++) {
+	for (int i = 0; i < CANDIDATES; i++) {
 		n->self_kept[i] = is_kept(d, n->own[i], largest);
 		/*
 		 * The host's time is kept by keep_host_by_time(); nothing can be opened below it.
@@ -259,13 +254,12 @@ static void decide_function(struct descent *d, uint32_t node)
 	struct fnode *n = &d->tree.node[node];
 	uint64_t largest = largest_count(d, n);
 	bool wait = d->window.records < (uint64_t)PATIENCE * descent_decision_ops(d), near;
-	uint32_t id;
 
 	n->live = true;
 	n->undecided = !enough_votes(d, n);
 	n->decisions++;
 	near = decide_callees(d, n, largest);
-	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
 		const struct fnode *c = &d->tree.node[id];
 
 		if (c->kept && fnode_alive(c) && c->last == c->site)
@@ -294,9 +288,7 @@ static void keep_host_by_time(struct descent *d)
 
 void descent_decide(struct descent *d)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 
 		n->kept = n->live = n->undecided = false;
@@ -322,10 +314,5 @@ bool fnode_wants_opening(const struct descent *d, uint32_t node)
 
 bool descent_all_decided(const struct descent *d)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->tree.nr_nodes; i++)
-		if (d->tree.node[i].live && d->tree.node[i].undecided)
-			return false;
-	return true;
+	return !any_of(i, d->tree.nr_nodes, d->tree.node[i].live && d->tree.node[i].undecided);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/descent/descent_impl.h"
+#include "analysis/latency/profile_record.h"
 
 enum {
 	MAX_OPS = 1000000,
@@ -141,6 +142,15 @@ static int begin_when_ready(struct descent *d)
 {
 	if (d->phase != PHASE_START || d->change.start.calls < d->ask.start_ops)
 		return 0;
+	if (d->ask.resumes) {
+		if (!d->saved_start.calls)
+			return 0;
+		change_since_saved(&d->change, &d->saved_start);
+	}
+	if (change_seen(&d->change)) {
+		end(d, DESCENT_CHANGED);
+		return 0;
+	}
 	return arm_first(d);
 }
 
@@ -155,9 +165,7 @@ static bool options_make_sense(const struct rec_descent *a)
 /* Another peak is asked for: keep what is known of the code, reset all counts. */
 static void forget_counts(struct descent *d)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 
 		free(n->tried);
@@ -180,7 +188,7 @@ static void forget_counts(struct descent *d)
 		if (n->last != n->site)
 			n->replaced = false;
 	}
-	for (i = 0; i < d->tree.nr_functions; i++)
+	for (uint32_t i = 0; i < d->tree.nr_functions; i++)
 		if (d->tree.function[i].state == FUNCTION_ASKED)
 			d->tree.function[i].state = FUNCTION_NEW;
 	d->tree.tried_bytes = 0;
@@ -217,6 +225,8 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->epoch_armed = false;
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
 	d->first_start_ns = d->last_end_ns = 0;
+	profile_init(&d->saved_start);
+	d->scheduling_known = d->scheduling_unknown = 0;
 	d->last_own.known = false;
 	memset(&d->window, 0, sizeof(d->window));
 	memset(&d->all, 0, sizeof(d->all));
@@ -267,20 +277,11 @@ static bool peak_has_moved(struct descent *d, const struct profile *p, uint64_t 
 static int take_profile(struct descent *d, const struct rec_profile *r)
 {
 	struct profile p;
-	uint32_t i;
 
 	if (d->phase == PHASE_IDLE || d->phase == PHASE_DONE || r->op != d->ask.op)
 		return 0;
-	profile_init(&p);
-	for (i = 0; i < r->nr_buckets; i++) {
-		if (r->bucket[i] >= PT_BUCKETS)
-			return -EINVAL;
-		p.count[r->bucket[i]] += r->count[i];
-	}
-	p.calls = r->calls;
-	p.sum_ns = r->sum_ns;
-	p.min_ns = r->min_ns;
-	p.max_ns = r->max_ns;
+	if (profile_of_record(&p, r))
+		return -EINVAL;
 	if (!p.calls)
 		return 0;
 	change_add(&d->change, &p, d->ask.start_ops, r->correction_ns);
@@ -353,7 +354,8 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	 */
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
-	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED)
+	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED ||
+	    descent_half_known(d, c))
 		return late;
 	err = descent_vote(d, c);
 	if (err)
@@ -383,9 +385,7 @@ static int take_witness(struct descent *d, const struct rec_witness *w)
 
 static void take_target(struct descent *d, uint32_t pid)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->nr_targets; i++)
+	for (uint32_t i = 0; i < d->nr_targets; i++)
 		if (d->target[i] == pid)
 			return;
 	if (d->nr_targets < DESCENT_MAX_TARGETS)
@@ -395,9 +395,7 @@ static void take_target(struct descent *d, uint32_t pid)
 /* Ends the descent when the last target process has ended. */
 static void take_target_end(struct descent *d, uint32_t pid)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->nr_targets; i++) {
+	for (uint32_t i = 0; i < d->nr_targets; i++) {
 		if (d->target[i] == pid) {
 			d->target[i] = d->target[--d->nr_targets];
 			break;
@@ -416,6 +414,8 @@ int descent_feed(struct descent *d, const struct record *rec)
 		return take_ask(d, &rec->descent);
 	case REC_FNODE:
 		return descent_restore(d, &rec->fnode);
+	case REC_SAVED_PROFILE:
+		return descent_take_saved_profile(d, &rec->profile);
 	case REC_PROFILE:
 		return take_profile(d, &rec->profile);
 	case REC_CALL:

@@ -10,6 +10,8 @@
  *			peak; the tree, its call sites and known indirect callees are used again
  *	REC_FNODE	an fnode of a saved descent to continue, with the module numbers of this
  *			stream; only right after the first REC_DESCENT, parents first
+ *	REC_SAVED_PROFILE	the start profile of that descent, after its fnodes. If the calls
+ *			seen now are distributed in another way, the descent ends as changed
  *	REC_PROFILE	of f0, each slice: makes the start profile and shows a change
  *	REC_CALL	one in-peak call of f0 with the times of its armed fnodes
  *	REC_WITNESS	a stack sample inside a call of f0; counted if that call is in the peak,
@@ -31,8 +33,7 @@
  * Times in ns. Memory is bounded: at most DESCENT_MAX_NODES fnodes and DESCENT_MAX_CALL_SITES call
  * sites; calls are kept as sums only.
  */
-#ifndef PEAKTOP_DESCENT_H
-#define PEAKTOP_DESCENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -245,13 +246,15 @@ struct descent_path {
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
 	/*
 	 * If the cause is a loop: the callee that takes most of the time, measured if its calls are
-	 * long enough for that, else sampled. `share` is 0 if there is none.
+	 * long enough for that, else sampled. `share` is 0 if there is none. `own`: samples place
+	 * most of the time in the function's own code.
 	 */
 	struct descent_looped {
 		struct rec_code function;
 		double calls;	  /* mean number of calls in an in-peak call; 0: sampled */
 		double share;	  /* of the peak's time */
 		uint64_t mean_ns; /* 0: sampled */
+		bool own;
 	} looped;
 	/* Kernel frames below the last frame: from the system call or the page fault down. */
 	unsigned int nr_kernel;
@@ -280,6 +283,7 @@ struct descent_interval {
 /* Shares of the peak's time that have no named cause. */
 struct descent_missing {
 	double unmeasured; /* time in callees that were not measured */
+	double unsampled;  /* own code that ran for long and that no stack sample confirms */
 	double unknown;	   /* the cause is not known */
 	double host;	   /* waiting for a CPU or in interrupts, and in no path */
 	double other;	   /* in callees and code that are on no path */
@@ -349,5 +353,3 @@ bool descent_same_path(const struct descent_result *a, const struct descent_resu
  */
 int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct record *rec),
 		 void *ctx);
-
-#endif

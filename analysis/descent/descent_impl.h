@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Internal state and functions of a descent; only for the files of analysis/descent/. */
-#ifndef PEAKTOP_DESCENT_IMPL_H
-#define PEAKTOP_DESCENT_IMPL_H
+#pragma once
 
 #include "analysis/descent/change.h"
 #include "analysis/descent/descent.h"
@@ -90,15 +89,24 @@ struct descent {
 		uint32_t node;
 		/* the program's largest path at the last decision: its cause and its last fnode */
 	} last_own;
+	/* in-peak calls of which it is known, and not known, when they waited and ran */
+	uint64_t scheduling_known, scheduling_unknown;
 	uint64_t first_start_ns, last_end_ns; /* span of all calls that voted */
 	uint64_t first_call_ns; /* start of the first call that voted since a set was last armed */
 
 	/* fnode number here, indexed by the number in the session; NULL: nothing restored */
 	uint32_t *restored;
+	struct profile saved_start; /* the start profile of the session; no calls: none */
 	uint32_t nr_targets;
 	uint32_t target[DESCENT_MAX_TARGETS]; /* pids */
 };
 
+/*
+ * votes.c: returns true for a call that must not vote, because the scheduler was not watched during
+ * all of it: its waits would count as time that it ran. Long calls are more often among these than
+ * short ones. If hardly any call is known, these calls are better than none.
+ */
+bool descent_half_known(struct descent *d, const struct rec_call *c);
 /* votes.c: counts the votes of one in-peak call. Returns 0 or -ENOMEM. */
 int descent_vote(struct descent *d, const struct rec_call *call);
 
@@ -195,9 +203,16 @@ void descent_lose_armed(struct descent *d);
  * wait.
  */
 bool descent_settled(struct descent *d, uint64_t now_ns);
+/*
+ * verdict.c: returns true if the answer would be that calls are too short to be timed, or own code
+ * that no sample confirms, and more calls will soon bring samples that tell.
+ */
+bool descent_wants_samples(const struct descent *d);
 
 /* save.c: adds one fnode of a saved session. Returns 0, -EINVAL, -ENOMEM or -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);
+/* save.c: takes the start profile of the saved session. Returns 0 or -EINVAL. */
+int descent_take_saved_profile(struct descent *d, const struct rec_profile *saved);
 
 /*
  * Returns true if stack samples show that nearly all time of the function passes in its own system
@@ -208,5 +223,3 @@ bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node);
 
 /* Fills *out with the frames of the stack samples that belong to an fnode. */
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);
-
-#endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/path_waits.h"
 
 struct pending {
@@ -11,7 +12,7 @@ struct pending {
 	struct hop hop; /* count 0: the entry is free */
 };
 
-struct recent {
+struct recent_wait {
 	uint32_t pid, tid;
 	uint64_t start_ns, end_ns; /* end 0: the entry is free */
 };
@@ -20,7 +21,7 @@ struct hops {
 	unsigned int nr, next_pending, next_recent;
 	struct hop *hop[HOPS_MAX];
 	struct pending *pending[HOPS_PENDING]; /* allocated when first needed */
-	struct recent recent[HOPS_RECENT];
+	struct recent_wait recent[HOPS_RECENT];
 };
 
 struct hops *hops_new(void)
@@ -47,7 +48,20 @@ void hops_free(struct hops *h)
 
 static void hop_fill(struct hop *h, const struct rec_witness *w)
 {
-	*h = (struct hop){.ns = w->weight_ns, .count = 1, .tid = w->tid, .sleep = w->sleep};
+	struct cause cause;
+
+	cause_of_sleep(&w->sleep, w->functions, &cause);
+	*h = (struct hop){.ns = w->weight_ns,
+			  .count = 1,
+			  .tid = w->tid,
+			  .cause = cause.kind,
+			  .ender = cause.ender,
+			  .sleep = w->sleep};
+	if (cause.ender != ENDER_TASK) {
+		/* an interrupt lay on top of an innocent task */
+		h->sleep.waker = "";
+		h->sleep.waker_pid = h->sleep.waker_tid = 0;
+	}
 	sleep_texts_keep(&h->texts, &h->sleep);
 	h->nr_frames =
 	    w->nr_frames < DESCENT_MAX_WITNESS_FRAMES ? w->nr_frames : DESCENT_MAX_WITNESS_FRAMES;
@@ -57,19 +71,16 @@ static void hop_fill(struct hop *h, const struct rec_witness *w)
 
 static bool same(const struct hop *a, const struct hop *b)
 {
-	if (a->sleep.object != b->sleep.object || a->sleep.ended_by != b->sleep.ended_by ||
+	if (a->cause != b->cause || a->ender != b->ender ||
 	    a->sleep.waker_tid != b->sleep.waker_tid || a->nr_frames != b->nr_frames ||
 	    strcmp(a->texts.call, b->texts.call) != 0 ||
 	    strcmp(a->texts.name, b->texts.name) != 0 ||
 	    strcmp(a->texts.waker, b->texts.waker) != 0 ||
 	    strcmp(a->texts.holder, b->texts.holder) != 0)
 		return false;
-	for (uint32_t i = 0; i < a->nr_frames; i++) {
-		if (a->frame[i].module != b->frame[i].module ||
-		    a->frame[i].offset != b->frame[i].offset)
-			return false;
-	}
-	return true;
+	return !any_of(i, a->nr_frames,
+		       a->frame[i].module != b->frame[i].module ||
+			   a->frame[i].offset != b->frame[i].offset);
 }
 
 /* Counts a wait of an in-peak call. */
@@ -110,7 +121,7 @@ static void take_wait(struct hops *h, const struct rec_witness *w)
 
 	hop_fill(&hop, w);
 	for (unsigned int i = 0; i < HOPS_RECENT; i++) {
-		const struct recent *c = &h->recent[i];
+		const struct recent_wait *c = &h->recent[i];
 
 		if (c->end_ns && c->tid == w->tid && w->at_ns >= c->start_ns &&
 		    w->at_ns <= c->end_ns) {
@@ -133,7 +144,7 @@ static void take_call(struct hops *h, const struct rec_call *c)
 {
 	uint64_t end = c->start_ns + (c->raw_ns > c->latency_ns ? c->raw_ns : c->latency_ns);
 
-	h->recent[h->next_recent] = (struct recent){c->pid, c->tid, c->start_ns, end};
+	h->recent[h->next_recent] = (struct recent_wait){c->pid, c->tid, c->start_ns, end};
 	h->next_recent = (h->next_recent + 1) % HOPS_RECENT;
 	for (unsigned int i = 0; i < HOPS_PENDING; i++) {
 		struct pending *p = h->pending[i];
@@ -158,11 +169,9 @@ const struct hop *hops_find(const struct hops *h, const struct descent_result *r
 			    const struct descent_path *p)
 {
 	const struct hop *best = NULL;
-	struct cause cause;
 
 	for (unsigned int i = 0; i < h->nr; i++) {
-		cause_of_sleep(&h->hop[i]->sleep, &cause);
-		if (cause.kind == p->cause.kind && (!best || h->hop[i]->ns > best->ns) &&
+		if (h->hop[i]->cause == p->cause.kind && (!best || h->hop[i]->ns > best->ns) &&
 		    path_goes_through(h->hop[i]->frame, h->hop[i]->nr_frames, r, p))
 			best = h->hop[i];
 	}

@@ -4,14 +4,13 @@
  * and what ended the wait. This is the first hop of a wait chain. It is fed with the same records
  * as the descent; a wait counts once its call is known to be in the peak. Pure; memory is bounded.
  */
-#ifndef PEAKTOP_FIRST_HOP_H
-#define PEAKTOP_FIRST_HOP_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/descent/descent.h"
 #include "analysis/session/sleep_texts.h"
+#include "analysis/waits/ender.h"
 
 enum {
 	/* different waits; a further one replaces the lightest and inherits its weight */
@@ -21,10 +20,12 @@ enum {
 	HOPS_RECENT = 256,
 };
 
-/* Waits with the same stack, on the same object, ended by the same task. */
+/* Waits with the same stack and the same cause, ended by the same task. */
 struct hop {
 	uint64_t ns, count;
-	uint32_t pid, tid;	/* one of the threads that waited */
+	uint32_t pid, tid; /* one of the threads that waited */
+	enum cause_kind cause;
+	enum wait_ender ender;
 	struct rec_sleep sleep; /* its texts are in `texts` */
 	struct sleep_texts texts;
 	uint32_t nr_frames; /* frames from f0 down; 0 if the stack is not known */
@@ -47,5 +48,3 @@ void hops_feed(struct hops *h, uint32_t op, const struct record *rec);
  */
 const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
 			    const struct descent_path *p);
-
-#endif

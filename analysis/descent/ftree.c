@@ -47,9 +47,7 @@ uint32_t ftree_function(struct ftree *t, struct rec_code key)
 
 static bool sites_make_sense(const struct rec_callees *a)
 {
-	uint32_t i;
-
-	for (i = 0; i < a->nr_sites; i++) {
+	for (uint32_t i = 0; i < a->nr_sites; i++) {
 		if (a->sites[i].kind >= CALLEE_KINDS)
 			return false;
 		if (i && a->sites[i].offset <= a->sites[i - 1].offset)
@@ -125,14 +123,13 @@ static int add_node(struct ftree *t, uint32_t parent, struct rec_code callee)
 
 int ftree_init(struct ftree *t, struct rec_code f0)
 {
-	uint32_t i;
 	int root;
 
 	memset(t, 0, sizeof(*t));
 	t->slot = malloc(FUNCTION_SLOTS * sizeof(*t->slot));
 	if (!t->slot)
 		return -ENOMEM;
-	for (i = 0; i < FUNCTION_SLOTS; i++)
+	for (uint32_t i = 0; i < FUNCTION_SLOTS; i++)
 		t->slot[i] = NO_INDEX;
 	root = add_node(t, NO_INDEX, f0);
 	return root < 0 ? root : 0;
@@ -140,11 +137,9 @@ int ftree_init(struct ftree *t, struct rec_code f0)
 
 void ftree_release(struct ftree *t)
 {
-	uint32_t i;
-
-	for (i = 0; i < t->nr_functions; i++)
+	for (uint32_t i = 0; i < t->nr_functions; i++)
 		free(t->function[i].sites);
-	for (i = 0; i < t->nr_nodes; i++)
+	for (uint32_t i = 0; i < t->nr_nodes; i++)
 		free(t->node[i].tried);
 	free(t->function);
 	free(t->node);
@@ -154,9 +149,7 @@ void ftree_release(struct ftree *t)
 
 bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site)
 {
-	uint32_t id;
-
-	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next)
+	for (uint32_t id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next)
 		if (t->node[id].site == site && t->node[id].discovered && t->node[id].replaced)
 			return true;
 	return false;
@@ -179,7 +172,6 @@ static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 {
 	const struct function_sites *f = fnode_function(t, n->parent);
 	const struct rec_call_site *s = &f->sites[site], *l = &f->sites[last];
-	uint32_t i;
 
 	n->site = site;
 	n->last = last;
@@ -196,17 +188,16 @@ static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 	n->inside_ns = s->inside_ns;
 	n->total_ns = s->total_ns;
 	n->only_callee = !s->callee.module && n->function != NO_INDEX;
-	for (i = site; i <= last; i++)
+	for (uint32_t i = site; i <= last; i++)
 		n->in_loop |= !!(f->sites[i].flags & CALL_SITE_LOOP);
 }
 
 int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	       struct rec_code callee)
 {
-	uint32_t id;
 	int made;
 
-	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
+	for (uint32_t id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
 		const struct fnode *n = &t->node[id];
 
 		if (n->site != site || n->last != last)
@@ -228,7 +219,7 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent)
 {
 	struct fnode *n;
-	int id = 0, i;
+	int id = 0;
 
 	if (parent != NO_INDEX)
 		id = add_node(t, parent, saved->callee);
@@ -243,7 +234,7 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 		n->state = FNODE_MEASURED;
 	n->maxcount = saved->maxcount;
 	n->votes = saved->votes;
-	for (i = 0; i < CANDIDATES; i++)
+	for (int i = 0; i < CANDIDATES; i++)
 		n->own[i] = saved->own[i];
 	n->decisions = (unsigned int)saved->decisions;
 	n->longest_ns = saved->max_ns;
@@ -282,9 +273,9 @@ static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 static int ftree_bind(struct ftree *t, uint32_t parent)
 {
 	const struct function_sites *f = fnode_function(t, parent);
-	uint32_t id, site, last;
+	uint32_t site, last;
 
-	for (id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
+	for (uint32_t id = t->node[parent].first_child; id != NO_INDEX; id = t->node[id].next) {
 		struct fnode *n = &t->node[id];
 
 		if (n->site != NO_INDEX || n->replaced)
@@ -324,7 +315,6 @@ int ftree_open(struct ftree *t, uint32_t node)
 	struct fnode *n = &t->node[node];
 	const struct function_sites *f = fnode_function(t, node);
 	size_t bytes = f->nr_sites / 8 + 1;
-	uint32_t i, id;
 
 	if (n->tried)
 		return 0;
@@ -335,7 +325,7 @@ int ftree_open(struct ftree *t, uint32_t node)
 		return -ENOMEM;
 	t->tried_bytes += bytes;
 	n->unmeasured |= f->cut;
-	for (i = 0; i < f->nr_sites; i++) {
+	for (uint32_t i = 0; i < f->nr_sites; i++) {
 		if (f->sites[i].flags & CALL_SITE_NORETURN) {
 			fnode_set_tried(n, i, true);
 		} else if (!(f->sites[i].flags & CALL_SITE_TIMED)) {
@@ -346,12 +336,12 @@ int ftree_open(struct ftree *t, uint32_t node)
 		}
 	}
 	ftree_bind(t, node);
-	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
 		const struct fnode *c = &t->node[id];
 
 		if (c->site == NO_INDEX || c->state == FNODE_UNTRIED || c->only_callee)
 			continue;
-		for (i = c->site; i <= c->last; i++)
+		for (uint32_t i = c->site; i <= c->last; i++)
 			fnode_set_tried(n, i, true);
 	}
 	return 0;
@@ -361,7 +351,6 @@ bool fnode_complete(const struct ftree *t, uint32_t node)
 {
 	const struct fnode *n = &t->node[node];
 	const struct function_sites *f = fnode_function(t, node);
-	uint32_t id;
 
 	if (n->closed)
 		return true;
@@ -371,7 +360,7 @@ bool fnode_complete(const struct ftree *t, uint32_t node)
 		return true;
 	if (!n->tried || n->nr_tried < f->nr_sites)
 		return false;
-	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next)
 		if (t->node[id].pending)
 			return false;
 	return true;
@@ -380,21 +369,19 @@ bool fnode_complete(const struct ftree *t, uint32_t node)
 void fnode_reset_votes(struct ftree *t, uint32_t node)
 {
 	struct fnode *n = &t->node[node];
-	uint32_t id;
 
 	n->votes = 0;
 	n->own_ns = n->loop_ns = 0;
 	memset(n->own, 0, sizeof(n->own));
-	for (id = n->first_child; id != NO_INDEX; id = t->node[id].next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next)
 		t->node[id].maxcount = 0;
 }
 
 void fnode_sum_dropped(struct ftree *t, uint32_t node)
 {
 	struct dropped d = {0};
-	uint32_t id;
 
-	for (id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next) {
+	for (uint32_t id = t->node[node].first_child; id != NO_INDEX; id = t->node[id].next) {
 		const struct fnode *c = &t->node[id];
 		double n = (double)c->all.records;
 

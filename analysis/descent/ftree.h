@@ -7,8 +7,7 @@
  * Fnodes and functions are referred to by small numbers. A pointer to one is valid until the next
  * one is created.
  */
-#ifndef PEAKTOP_FTREE_H
-#define PEAKTOP_FTREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,5 +201,3 @@ bool fnode_complete(const struct ftree *t, uint32_t node);
 void fnode_reset_votes(struct ftree *t, uint32_t node);
 /* Computes `dropped` from the callees that were measured and are no longer armed. */
 void fnode_sum_dropped(struct ftree *t, uint32_t node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the definition that a call of an imported function reaches. Pure. */
-#ifndef PEAKTOP_IMPORTS_H
-#define PEAKTOP_IMPORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct import_definition {
  * if it is an IFUNC, because only the target knows which function an IFUNC resolves to.
  */
 struct rec_code import_resolve(const struct import_definition *list, uint32_t nr);
-
-#endif

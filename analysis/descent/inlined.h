@@ -3,8 +3,7 @@
  * Narrows the time in the last function of a path to inlined functions and to a line or a
  * loop, using CPU samples of its own code. Pure.
  */
-#ifndef PEAKTOP_INLINED_H
-#define PEAKTOP_INLINED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ typedef const struct rec_inlines *inlined_lookup(const void *ctx, struct rec_cod
  */
 void inlined_narrow(const struct descent_path *p, inlined_lookup *lookup, const void *ctx,
 		    struct inlined *out);
-
-#endif

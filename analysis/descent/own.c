@@ -76,11 +76,11 @@ void fnode_own_times(const struct descent *d, uint32_t node, struct own_times *o
 {
 	bool faults = !descent_totals(d)->fault_of_root;
 	struct means own, callee, sum = {0};
-	uint32_t id;
 
 	*out = (struct own_times){0};
 	fnode_means(d, node, &own);
-	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
 		const struct fnode *c = &d->tree.node[id];
 
 		if (!fnode_alive(c))

@@ -22,6 +22,23 @@ static bool is_wait(const struct cause *c)
 	return strstr(c->detail, "goroutine was parked") != NULL;
 }
 
+/*
+ * Before Go 1.20 a wait for other goroutines to finish has the reason of a wait for a lock: the
+ * path tells which it is.
+ */
+static void name_group(const struct names *n, const struct descent_result *r,
+		       struct descent_path *p)
+{
+	for (unsigned int i = 0; i < p->nr_frames && p->cause.kind == CAUSE_LOCK; i++) {
+		const char *name = n->name(n->ctx, r->nodes[p->frames[i]].function);
+
+		if (!name || strcmp(name, "sync.(*WaitGroup).Wait") != 0)
+			continue;
+		p->cause.kind = CAUSE_WAIT;
+		snprintf(p->cause.name, sizeof(p->cause.name), "other goroutines");
+	}
+}
+
 /* Cuts the path behind runtime.gopark(). Returns true if it goes through that function. */
 static bool cut(const struct names *n, const struct descent_result *r, struct descent_path *p)
 {
@@ -29,6 +46,7 @@ static bool cut(const struct names *n, const struct descent_result *r, struct de
 		if (!parks(n, r->nodes[p->frames[i]].function))
 			continue;
 		p->nr_frames = i + 1;
+		name_group(n, r, p);
 		p->nr_siblings = p->nr_pcs = p->nr_below = p->nr_kernel = 0;
 		p->looped = (struct descent_looped){.calls = 0};
 		return true;

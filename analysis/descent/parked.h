@@ -5,8 +5,7 @@
  * sleeps or runs other goroutines; the call does not wait for these, so the path must end at
  * runtime.gopark(). Pure.
  */
-#ifndef PEAKTOP_PARKED_H
-#define PEAKTOP_PARKED_H
+#pragma once
 
 #include "analysis/descent/descent.h"
 
@@ -15,5 +14,3 @@ typedef const char *function_name(const void *ctx, struct rec_code function);
 
 /* Cuts each path of `r` behind runtime.gopark() and merges paths that then end in the same call. */
 void parked_cut(struct descent_result *r, function_name *name, const void *ctx);
-
-#endif

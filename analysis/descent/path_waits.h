@@ -3,8 +3,7 @@
  * Joins a descent to the chains of waits: for whom the calls of a path wait, and what those did.
  * Pure.
  */
-#ifndef PEAKTOP_DESCENT_PATH_WAITS_H
-#define PEAKTOP_DESCENT_PATH_WAITS_H
+#pragma once
 
 #include "analysis/descent/descent.h"
 #include "analysis/waits/waits.h"
@@ -27,5 +26,3 @@ int path_waits_find(const struct waits_chains *all, const struct descent_result 
 
 /* The largest chain that goes beyond the sleep itself; chains->nr: there is none. */
 uint32_t path_waits_largest(const struct waits_chains *chains);
-
-#endif

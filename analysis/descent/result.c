@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"
 
 enum { MAX_PATHS = 256 };
@@ -38,6 +39,14 @@ static bool is_shown(const struct fnode *n)
 	       n->live;
 }
 
+/* Calls of the peak that voted, with those of the session that was resumed. */
+static uint64_t calls_of_f0(const struct descent *d)
+{
+	uint64_t voted = d->tree.node[0].maxcount;
+
+	return voted > d->calls_used ? voted : d->calls_used;
+}
+
 static void show_node(struct builder *b, const struct fnode *n)
 {
 	const struct descent *d = b->d;
@@ -64,7 +73,7 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .latency_ns = rounded(m.net_when_called),
 	    .max_ns = n->longest_ns,
 	    .maxcount = n->maxcount,
-	    .votes = n->id ? d->tree.node[n->parent].votes : d->calls_used,
+	    .votes = n->id ? d->tree.node[n->parent].votes : calls_of_f0(d),
 	    .decisions = n->decisions,
 	    .records = n->all.armed,
 	};
@@ -94,13 +103,12 @@ static void show_node(struct builder *b, const struct fnode *n)
 static int show_nodes(struct builder *b)
 {
 	const struct ftree *t = &b->d->tree;
-	uint32_t i;
 
 	b->index = malloc(t->nr_nodes * sizeof(*b->index));
 	b->r->nodes = calloc(t->nr_nodes, sizeof(*b->r->nodes));
 	if (!b->index || !b->r->nodes)
 		return -ENOMEM;
-	for (i = 0; i < t->nr_nodes; i++) {
+	for (uint32_t i = 0; i < t->nr_nodes; i++) {
 		b->index[i] = NO_INDEX;
 		if (is_shown(&t->node[i]) && (!i || b->index[t->node[i].parent] != NO_INDEX))
 			show_node(b, &t->node[i]);
@@ -114,16 +122,14 @@ static int by_latency(const void *a, const void *b)
 {
 	const struct descent_fnode *const *x = a, *const *y = b;
 
-	if ((*x)->latency_ns != (*y)->latency_ns)
-		return (*x)->latency_ns < (*y)->latency_ns ? 1 : -1;
-	return (*x)->node < (*y)->node ? -1 : (*x)->node > (*y)->node;
+	return descending((*x)->latency_ns, (*y)->latency_ns) ?: ascending((*x)->node, (*y)->node);
 }
 
 static void add_siblings(struct builder *b, struct descent_path *path, uint32_t node)
 {
 	const struct ftree *t = &b->d->tree;
 	const struct descent_fnode **list;
-	uint32_t id, nr = 0;
+	uint32_t nr = 0;
 
 	if (!node)
 		return;
@@ -132,12 +138,13 @@ static void add_siblings(struct builder *b, struct descent_path *path, uint32_t 
 		b->err = -ENOMEM;
 		return;
 	}
-	for (id = t->node[t->node[node].parent].first_child; id != NO_INDEX; id = t->node[id].next)
+	for (uint32_t id = t->node[t->node[node].parent].first_child; id != NO_INDEX;
+	     id = t->node[id].next)
 		if (id != node && b->index[id] != NO_INDEX && t->node[id].all.called &&
 		    !t->node[id].replaced)
 			list[nr++] = &b->r->nodes[b->index[id]];
 	qsort(list, nr, sizeof(*list), by_latency);
-	for (id = 0; id < nr && id < DESCENT_SIBLINGS; id++)
+	for (uint32_t id = 0; id < nr && id < DESCENT_SIBLINGS; id++)
 		path->siblings[path->nr_siblings++] = (uint32_t)(list[id] - b->r->nodes);
 	free(list);
 }
@@ -190,14 +197,13 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node,
 {
 	struct live_callees live;
 	struct witness_set set;
-	unsigned int i, k;
 
 	result_live_callees(b->d, node, &live);
 	fnode_witness_set(b->d, node, &set);
-	for (i = 0; i < set.nr_at; i++) {
+	for (unsigned int i = 0; i < set.nr_at; i++) {
 		const struct witness_own *own = witnesses_node(b->d->witnesses, set.at[i])->own;
 
-		for (k = 0; own && k < own->nr_pcs; k++)
+		for (unsigned int k = 0; own && k < own->nr_pcs; k++)
 			add_pc(path, own->pcs[k].place, own->pcs[k].ns);
 		if (callees)
 			add_calls(b->d->witnesses, path, set.at[i], &live);
@@ -256,15 +262,14 @@ static void leave_out_small_paths(struct descent_result *r)
  */
 static void add_up(struct descent_result *r)
 {
-	unsigned int i;
 	double sum = 0;
 
-	for (i = 0; i < r->nr_paths; i++)
+	for (unsigned int i = 0; i < r->nr_paths; i++)
 		sum += r->paths[i].share;
 	if (sum > REFUSED_SUM)
 		snprintf(r->refused, sizeof(r->refused),
 			 "its paths together take %.1f times as long as the calls", sum);
-	for (i = 0; i < r->nr_paths && sum > 1; i++) {
+	for (unsigned int i = 0; i < r->nr_paths && sum > 1; i++) {
 		r->paths[i].share /= sum;
 		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);
 	}
@@ -308,9 +313,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 
 void descent_result_release(struct descent_result *r)
 {
-	unsigned int i;
-
-	for (i = 0; i < r->nr_paths; i++)
+	for (unsigned int i = 0; i < r->nr_paths; i++)
 		free((void *)(uintptr_t)r->paths[i].frames);
 	free(r->paths);
 	free(r->nodes);
@@ -328,13 +331,8 @@ static bool same_frame(const struct descent_result *a, const struct descent_resu
 
 bool descent_same_path(const struct descent_result *a, const struct descent_result *b)
 {
-	unsigned int i;
-
 	if (!a->nr_paths || !b->nr_paths || a->paths[0].nr_frames != b->paths[0].nr_frames ||
 	    a->paths[0].cause.kind != b->paths[0].cause.kind)
 		return false;
-	for (i = 0; i < a->paths[0].nr_frames; i++)
-		if (!same_frame(a, b, i))
-			return false;
-	return true;
+	return !any_of(i, a->paths[0].nr_frames, !same_frame(a, b, i));
 }

@@ -46,12 +46,11 @@ static void tally_add(struct tally *t, struct rec_code function, uint64_t ns)
 static void gather(const struct witnesses *w, uint32_t witness, struct tally *t)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
-	uint32_t id;
 
 	t->all_ns += n->own_run_ns + n->own_sleep_ns;
 	if (n->own_run_ns)
 		tally_add(t, n->function, n->own_run_ns);
-	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
 		gather(w, id, t);
 }
 
@@ -86,24 +85,65 @@ static uint64_t weight_below(const struct witnesses *w, uint32_t witness)
 	return ns;
 }
 
-/* Finds the callee below which most of `all`, the time of these samples, passed. */
-static void sampled_callee(const struct witnesses *w, const struct witness_set *set, uint64_t all,
-			   struct descent_path *path, struct tally *t)
+/*
+ * Adds the time below each callee of a function, including the calls from its own recursive calls:
+ * a callee that is the function itself says nothing. Returns the time in callees that are timed and
+ * have paths of their own, which are left out.
+ */
+static uint64_t tally_callees(const struct witnesses *w, uint32_t witness,
+			      const struct live_callees *live, struct tally *t)
 {
-	t->nr = 0;
-	for (unsigned int i = 0; i < set->nr_at; i++) {
-		uint32_t id = witnesses_node(w, set->at[i])->first_child;
+	const struct witness_node *n = witnesses_node(w, witness);
+	uint64_t left_out = 0;
 
-		for (; id != NO_INDEX; id = witnesses_node(w, id)->next)
-			tally_add(t, witnesses_node(w, id)->function, weight_below(w, id));
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next) {
+		struct rec_code callee = witnesses_node(w, id)->function;
+
+		if (result_is_live(live, id))
+			left_out += weight_below(w, id);
+		else if (code_equal(callee, n->function))
+			left_out += tally_callees(w, id, live, t);
+		else
+			tally_add(t, callee, weight_below(w, id));
 	}
-	for (unsigned int i = 0; i < t->nr; i++) {
+	return left_out;
+}
+
+/*
+ * Finds the callee below which most of `all`, the time of these samples, passed, or that it passed
+ * in the function's own code. Callees that are timed and have paths of their own do not count.
+ */
+static void sampled_callee(const struct descent *d, uint32_t node, const struct witness_set *set,
+			   uint64_t all, struct descent_path *path, struct tally *t)
+{
+	const struct witnesses *w = d->witnesses;
+	struct live_callees live;
+	uint64_t callees = 0;
+
+	t->nr = 0;
+	result_live_callees(d, node, &live);
+	for (unsigned int i = 0; i < set->nr_at; i++)
+		all -= tally_callees(w, set->at[i], &live, t);
+	for (unsigned int i = 0; i < t->nr && all; i++) {
 		double part = (double)t->entry[i].ns / (double)all;
 
+		callees += t->entry[i].ns;
 		if (part * LOOPED_PART > 1)
 			path->looped = (struct descent_looped){.function = t->entry[i].function,
 							       .share = path->share * part};
 	}
+	path->looped.own = (all - callees) * LOOPED_PART > all;
+}
+
+/* Returns true if samples may name the callee that has most of the time of this path. */
+static bool is_named_by_samples(const struct descent *d, const struct descent_path *path,
+				const struct witness_set *set)
+{
+	if (path->cause.kind == CAUSE_LOOP)
+		return !path->looped.calls;
+	/* a detail says why they were not timed: they are many */
+	return path->cause.kind == CAUSE_UNMEASURED && !path->cause.detail[0] &&
+	       witness_set_stacks(d->witnesses, set) >= SAMPLED_LEAST;
 }
 
 void result_add_below(struct builder *b, struct descent_path *path, uint32_t node)
@@ -113,7 +153,6 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	    function == NO_INDEX ? (struct rec_code){0, 0} : b->d->tree.function[function].key;
 	struct witness_set set;
 	struct tally *t;
-	unsigned int i;
 
 	if (witnesses_count(b->d->witnesses) < MIN_SAMPLES)
 		return;
@@ -123,12 +162,12 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 		return;
 	}
 	fnode_witness_set(b->d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
+	for (unsigned int i = 0; i < set.nr_at; i++)
 		gather(b->d->witnesses, set.at[i], t);
-	for (i = 0; i < set.nr_beyond; i++)
+	for (unsigned int i = 0; i < set.nr_beyond; i++)
 		if (node)
 			gather(b->d->witnesses, set.beyond[i], t);
-	for (i = 0; i < t->nr; i++)
+	for (unsigned int i = 0; i < t->nr; i++)
 		if (t->entry[i].ns * SMALL >= t->all_ns)
 			insert(path, t->entry[i].function,
 			       path->share * (double)t->entry[i].ns / (double)t->all_ns,
@@ -136,8 +175,8 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	/* the function's own code is reported by its source lines */
 	if (path->nr_below == 1 && path->below[0].own)
 		path->nr_below = 0;
-	if (path->cause.kind == CAUSE_LOOP && !path->looped.calls && t->all_ns)
-		sampled_callee(b->d->witnesses, &set, t->all_ns, path, t);
+	if (is_named_by_samples(b->d, path, &set) && t->all_ns)
+		sampled_callee(b->d, node, &set, t->all_ns, path, t);
 	free(t);
 }
 
@@ -161,10 +200,34 @@ static void sum_callee(const struct descent *d, uint32_t node, uint32_t function
 	}
 }
 
+/*
+ * Names the callee of the loop whose fuse has blown, if there is no other one whose fuse has blown:
+ * it is called often.
+ */
+static void name_hot_callee(const struct descent *d, struct descent_path *path, uint32_t node)
+{
+	struct rec_code hot = {0, 0};
+
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next) {
+		const struct fnode *c = &d->tree.node[id];
+
+		if (c->state != FNODE_HOT)
+			continue;
+		if (c->function == NO_INDEX ||
+		    (hot.module && !code_equal(hot, d->tree.function[c->function].key)))
+			return;
+		hot = d->tree.function[c->function].key;
+	}
+	path->looped.function = hot;
+}
+
 void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node)
 {
 	const struct descent *d = b->d;
 	double net, calls, most = (double)path->latency_ns / LOOPED_PART;
+
+	name_hot_callee(d, path, node);
 
 	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
 	     id = d->tree.node[id].next) {

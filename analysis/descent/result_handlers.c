@@ -19,9 +19,8 @@ uint64_t result_run_below(const struct witnesses *w, uint32_t witness)
 {
 	const struct witness_node *n = witnesses_node(w, witness);
 	uint64_t ns = n->own_run_ns;
-	uint32_t id;
 
-	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
 		ns += result_run_below(w, id);
 	return ns;
 }

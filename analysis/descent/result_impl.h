@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How an answer is built; only for result*.c and verdict.c. */
-#ifndef PEAKTOP_DESCENT_RESULT_IMPL_H
-#define PEAKTOP_DESCENT_RESULT_IMPL_H
+#pragma once
 
 #include "analysis/descent/descent_impl.h"
 
@@ -9,6 +8,9 @@ static inline double ratio(double a, double b)
 {
 	return b > 0 ? a / b : 0;
 }
+
+/* The callee of calls that were not timed is named if this many samples are below the caller. */
+enum { SAMPLED_LEAST = 8 };
 
 struct builder {
 	const struct descent *d;
@@ -18,11 +20,16 @@ struct builder {
 	int err;
 	/* share of the time in which a task that the thread waits for had its CPU */
 	double awaited;
-	/* Samples in page faults of the function at hand, and their heaviest stack. */
+	/*
+	 * Samples in page faults of the function at hand, their heaviest stack, and the functions
+	 * below it that met them, if all of its own time is in faults.
+	 */
 	struct {
 		double ns, heaviest_ns;
 		uint32_t nr;
 		struct rec_frame frame[STACK_DEPTH];
+		unsigned int nr_below;
+		struct descent_below below[DESCENT_BELOW];
 	} faults;
 };
 
@@ -32,6 +39,12 @@ struct builder {
  */
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
 				     const struct cause *cause, uint64_t maxcount);
+/* Returns true if this fnode is f0, and f0 is a system call: its own code is the kernel's. */
+static inline bool result_is_system_call(const struct descent *d, uint32_t node)
+{
+	return !node && d->ask.function.module == REC_KERNEL_MODULE &&
+	       d->ask.function.offset & REC_KERNEL_CALL;
+}
 /* Returns true if a path of own time also contains the time of callees that were not timed. */
 static inline bool result_has_callees(const struct descent_path *path)
 {
@@ -103,5 +116,3 @@ void result_add_paths(struct builder *b);
  * sorting the paths.
  */
 void result_judge(struct builder *b);
-
-#endif

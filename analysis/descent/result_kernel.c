@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"
 
 enum {
@@ -117,39 +118,35 @@ void result_live_callees(const struct descent *d, uint32_t node, struct live_cal
 
 bool result_is_live(const struct live_callees *live, uint32_t witness)
 {
-	for (unsigned int i = 0; i < live->nr; i++)
-		if (live->at[i] == witness)
-			return true;
-	return false;
+	return any_of(i, live->nr, live->at[i] == witness);
 }
 
 /* Recursion is limited: a stack has at most DESCENT_MAX_WITNESS_FRAMES frames. */
 static void visit_below(const struct below *b, uint32_t witness)
 {
 	const struct witness_node *n = witnesses_node(b->d->witnesses, witness);
-	uint32_t id;
 
 	b->visit(b->ctx, n);
-	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(b->d->witnesses, id)->next)
+	for (uint32_t id = n->first_child; id != NO_INDEX;
+	     id = witnesses_node(b->d->witnesses, id)->next)
 		if (!result_is_live(&b->live, id))
 			visit_below(b, id);
 }
 
 /*
- * Visits the frames of a function itself; with `callees`, also those of callees without a path of
- * their own.
+ * Visits the stacks of a function's own waits; with `callees`, also those of its callees that have
+ * no path of their own.
  */
 static void visit_own(const struct descent *d, uint32_t node, bool callees,
 		      void (*visit)(void *ctx, const struct witness_node *n), void *ctx)
 {
 	struct below b = {.d = d, .visit = visit, .ctx = ctx};
 	struct witness_set set;
-	unsigned int i;
 
 	if (callees)
 		result_live_callees(d, node, &b.live);
 	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++) {
+	for (unsigned int i = 0; i < set.nr_at; i++) {
 		if (callees)
 			visit_below(&b, set.at[i]);
 		else
@@ -159,9 +156,7 @@ static void visit_own(const struct descent *d, uint32_t node, bool callees,
 
 static void add_work(struct cause_tally *t, const struct cause_tally *from)
 {
-	unsigned int i;
-
-	for (i = 0; i < from->nr; i++)
+	for (unsigned int i = 0; i < from->nr; i++)
 		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
 }
 
@@ -191,10 +186,10 @@ static void split_work(const struct descent *d, uint32_t node, bool callees, str
 {
 	struct gathered g = {.tally = calloc(1, sizeof(*g.tally))};
 	struct cause_tally one;
-	unsigned int kind, i;
+	unsigned int i;
 	uint64_t kind_ns, ns;
 
-	for (kind = 0; g.tally && kind < CAUSE_KINDS && s->nr < CAUSE_NAMES; kind++) {
+	for (unsigned int kind = 0; g.tally && kind < CAUSE_KINDS && s->nr < CAUSE_NAMES; kind++) {
 		struct part *part = &s->part[s->nr];
 
 		memset(&one, 0, sizeof(one));
@@ -224,7 +219,7 @@ static bool in_page_fault(const struct rec_frame *frame)
 
 /*
  * Returns true for a system call that a function of the program called. False if f0 is that system
- * call: then the time is its own code.
+ * call: then the cause is the kernel already.
  */
 static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
 {
@@ -241,9 +236,9 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 	uint32_t least = stack_tally_count(s->tally) < FEW ? 2 : FEW;
 	uint64_t all = stack_tally_ns(s->tally), ns;
 	double sum = 0, rest = (double)s->kernel;
-	unsigned int i, first = s->nr;
+	unsigned int first = s->nr;
 
-	for (i = 0; i < s->nr; i++)
+	for (unsigned int i = 0; i < s->nr; i++)
 		rest -= s->part[i].weight;
 	while (s->nr < first + KERNEL_PATHS && s->tally->nr &&
 	       rest * 100 >= (double)s->run * KERNEL_PART) {
@@ -263,15 +258,37 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 		sum += (double)ns;
 		s->nr++;
 	}
-	for (i = first; i < s->nr; i++)
+	for (unsigned int i = first; i < s->nr; i++)
 		s->part[i].weight *= rest / sum;
+}
+
+/*
+ * Makes one part of all kernel time if too few samples were taken to tell its paths apart. They
+ * agree at least on the system call.
+ */
+static void split_whole(const struct descent *d, struct split *s, const struct cause *cause)
+{
+	struct part *part = &s->part[0];
+	uint64_t ns;
+
+	part->nr = stack_tally_path(s->tally, MAJORITY, 1, part->frame, &ns);
+	if (!part->nr || in_page_fault(part->frame))
+		return;
+	part->trunk = stack_tally_count(s->tally) < 2 ? 1 : part->nr;
+	part->nr = part->trunk;
+	part->cause = *cause;
+	if (in_system_call(d, part->frame))
+		part->cause = (struct cause){.kind = CAUSE_KERNEL};
+	part->weight = (double)s->kernel;
+	s->nr = 1;
 }
 
 static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node,
 			struct split *s)
 {
-	bool callees = path->cause.kind != CAUSE_OWN_CODE && path->cause.kind != CAUSE_UNKNOWN;
-	unsigned int i, works;
+	bool callees = path->cause.kind != CAUSE_OWN_CODE && path->cause.kind != CAUSE_KERNEL &&
+		       path->cause.kind != CAUSE_UNKNOWN;
+	unsigned int works;
 	double sum = 0;
 
 	visit_own(b->d, node, callees, gather_run, s);
@@ -282,7 +299,9 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 	split_work(b->d, node, callees, s);
 	works = s->nr;
 	split_paths(b->d, s, &path->cause);
-	for (i = 0; i < s->nr; i++)
+	if (!s->nr)
+		split_whole(b->d, s, &path->cause);
+	for (unsigned int i = 0; i < s->nr; i++)
 		sum += s->part[i].weight;
 	if (sum <= 0)
 		return false;
@@ -296,7 +315,7 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 	if ((1 - s->kernel_share) * 100 < KERNEL_PART)
 		s->kernel_share = 1;
 	s->user_share = 1 - s->kernel_share;
-	for (i = 0; i < s->nr; i++)
+	for (unsigned int i = 0; i < s->nr; i++)
 		s->part[i].weight /= sum;
 	return true;
 }
@@ -311,24 +330,35 @@ static void add_faults(struct builder *b, const struct part *part, double ns)
 	memcpy(b->faults.frame, part->frame, part->nr * sizeof(part->frame[0]));
 }
 
-/* Removes a path whose time all went to page faults. Paths may have been added behind it. */
+/*
+ * Removes a path whose time all went to page faults, but keeps the functions that met them. Paths
+ * may have been added behind it.
+ */
 static void take_back(struct builder *b, struct descent_path *path)
 {
-	const struct descent_path *end = b->r->paths + b->r->nr_paths--;
+	struct descent_path *end = b->r->paths + b->r->nr_paths--;
 
+	b->faults.nr_below = path->nr_below;
+	memcpy(b->faults.below, path->below, sizeof(path->below));
 	free((void *)(uintptr_t)path->frames);
 	memmove(path, path + 1, (size_t)(end - path - 1) * sizeof(*path));
+	/* the next path that is added must not inherit anything */
+	memset(end - 1, 0, sizeof(*end));
 }
 
 static void part_fill(struct builder *b, struct descent_path *path, uint32_t node,
 		      const struct part *part)
 {
 	path->cause = part->cause;
+	/* the callee that samples named is that of another cause */
+	if (part->cause.kind != CAUSE_LOOP && part->cause.kind != CAUSE_UNMEASURED)
+		path->looped = (struct descent_looped){.calls = 0};
 	path->nr_pcs = 0;
 	path->nr_below = 0;
 	result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
+	/* the frame of f0 itself may have been left out */
 	if (part->cause.kind == CAUSE_KERNEL)
-		path->kernel_trunk = part->trunk;
+		path->kernel_trunk = part->trunk - (part->nr - path->nr_kernel);
 }
 
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node)
@@ -337,7 +367,6 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 	double share = path->share, latency = (double)path->latency_ns;
 	struct descent_path *one;
 	bool used;
-	unsigned int i;
 
 	if (s)
 		s->tally = calloc(1, sizeof(*s->tally));
@@ -346,7 +375,7 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 	if (b->err || !split_begin(b, path, node, s))
 		goto out;
 	used = s->user_share > 0;
-	for (i = 0; i < s->nr; i++) {
+	for (unsigned int i = 0; i < s->nr; i++) {
 		const struct part *part = &s->part[i];
 		double weight = s->kernel_share * part->weight;
 
@@ -382,13 +411,13 @@ void result_add_callers(struct builder *b)
 	const struct stack_tally *t = witnesses_callers(b->d->witnesses);
 	struct descent_result *r = b->r;
 	uint64_t all;
-	uint32_t i, k;
+	uint32_t k;
 
 	if (!t || !t->nr)
 		return;
 	all = stack_tally_ns(t);
 	/* insertion sort that keeps the heaviest DESCENT_CALLERS */
-	for (i = 0; i < t->nr; i++) {
+	for (uint32_t i = 0; i < t->nr; i++) {
 		const struct stack_entry *e = &t->entry[i];
 		double share = all ? (double)e->ns / (double)all : 0;
 

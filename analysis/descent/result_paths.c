@@ -25,7 +25,7 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 	fnode_witness_set(d, node, &set);
 	own = witness_set_own_run(d->witnesses, &set);
 	all = witness_set_weight(d->witnesses, &set);
-	return witnesses_count(d->witnesses) >= MIN_SAMPLES_OF && own &&
+	return witness_set_stacks(d->witnesses, &set) >= MIN_SAMPLES_OF &&
 	       own * 100 >= all * SAMPLED_PART;
 }
 
@@ -51,6 +51,33 @@ static bool sampled_in_left_calls(const struct descent *d, uint32_t node)
 		stacks += witness_set_stacks(d->witnesses, &callee);
 	}
 	return stacks >= MIN_LEFT && ns > own;
+}
+
+/* Changes own code to what it is, if that is known better. */
+static void refine_own(const struct descent *d, uint32_t node, enum cause_kind *kind,
+		       enum evidence *evidence)
+{
+	if (sampled_in_left_calls(d, node)) {
+		*kind = CAUSE_UNMEASURED;
+		*evidence = EVIDENCE_SAMPLED;
+	} else if (result_is_system_call(d, node)) {
+		*kind = CAUSE_KERNEL;
+	}
+}
+
+/* Add what is known about the time in a path of a function itself. */
+static void add_details(struct builder *b, struct descent_path *path, uint32_t node)
+{
+	result_add_pcs(b, path, node, result_has_callees(path));
+	if (path->cause.kind == CAUSE_LOOP)
+		result_add_looped(b, path, node);
+	if (result_has_callees(path))
+		result_add_below(b, path, node);
+	result_split_handlers(b, path, node);
+	result_split_kernel(b, path, node);
+	/* what is left of the loop has no more than that of the sampled callee */
+	if (!path->looped.calls)
+		path->looped.share = fmin(path->looped.share, path->share);
 }
 
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
@@ -85,26 +112,15 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 		cause.kind = CAUSE_UNKNOWN;
 		snprintf(cause.detail, sizeof(cause.detail), "not known whether it was running");
 	}
-	if (cause.kind == CAUSE_OWN_CODE && sampled_in_left_calls(b->d, node)) {
-		cause.kind = CAUSE_UNMEASURED;
-		evidence = EVIDENCE_SAMPLED;
-	}
+	if (cause.kind == CAUSE_OWN_CODE)
+		refine_own(b->d, node, &cause.kind, &evidence);
 	if (cause.kind == CAUSE_LOOP && !n->opened)
 		ns += own->loop - own->loop_blocked;
 	path = result_add_path(b, node, ns, &cause, n->own[CANDIDATE_SELF]);
 	if (!path)
 		return;
 	path->evidence = evidence;
-	result_add_pcs(b, path, node, result_has_callees(path));
-	if (cause.kind == CAUSE_LOOP)
-		result_add_looped(b, path, node);
-	if (result_has_callees(path))
-		result_add_below(b, path, node);
-	result_split_handlers(b, path, node);
-	result_split_kernel(b, path, node);
-	/* what is left of the loop has no more than that of the sampled callee */
-	if (!path->looped.calls)
-		path->looped.share = fmin(path->looped.share, path->share);
+	add_details(b, path, node);
 }
 
 /* Adds one path for many callees, each of which few of the calls execute. */
@@ -119,9 +135,7 @@ static void add_spread(struct builder *b, uint32_t node, const struct own_times 
 
 static void tally_all(struct cause_tally *t, const struct cause_tally *from)
 {
-	unsigned int i;
-
-	for (i = 0; i < from->nr; i++)
+	for (unsigned int i = 0; i < from->nr; i++)
 		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
 }
 
@@ -137,16 +151,54 @@ static bool tally_sleeps(void *ctx, const struct witness_node *n)
 static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally *t)
 {
 	struct witness_set set;
-	unsigned int i;
 
 	memset(t, 0, sizeof(*t));
 	result_visit_sleeps(d, node, tally_sleeps, t);
 	fnode_witness_set(d, node, &set);
-	for (i = 0; !t->nr && i < set.nr_at; i++)
+	for (unsigned int i = 0; !t->nr && i < set.nr_at; i++)
 		if (witnesses_node(d->witnesses, set.at[i])->own)
 			tally_all(t, &witnesses_node(d->witnesses, set.at[i])->own->partial);
 	if (!t->nr && result_blocked_at(d, node))
 		tally_all(t, &result_blocked_at(d, node)->causes);
+}
+
+/* Returns the path of the same function with a cause of this kind; NULL: none. */
+static struct descent_path *path_of_kind(const struct builder *b, uint32_t node,
+					 enum cause_kind kind)
+{
+	for (unsigned int i = 0; i < b->r->nr_paths; i++) {
+		struct descent_path *p = &b->r->paths[i];
+
+		if (p->cause.kind == kind && p->frames[p->nr_frames - 1] == b->index[node])
+			return p;
+	}
+	return NULL;
+}
+
+static void path_add_ns(const struct builder *b, struct descent_path *path, double ns)
+{
+	path->share += ratio(ns, b->latency);
+	path->latency_ns += (uint64_t)ns;
+}
+
+/*
+ * Adds a path for one kind of sleep. The time in which requests were handed to a device and the
+ * wait for them are one path.
+ */
+static void add_sleep(struct builder *b, uint32_t node, double ns, const struct cause *cause,
+		      uint64_t votes)
+{
+	struct descent_path *path =
+	    cause->kind == CAUSE_IO ? path_of_kind(b, node, CAUSE_IO) : NULL;
+
+	if (path) {
+		path_add_ns(b, path, ns);
+		path->cause = *cause;
+	} else {
+		path = result_add_path(b, node, ns, cause, votes);
+	}
+	if (path)
+		result_add_kernel(b, path, node, (int)cause->kind);
 }
 
 /* Adds one path for each kind of sleep that matters, with its part of the time. */
@@ -154,37 +206,31 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 {
 	uint64_t kind_ns[CAUSE_KINDS] = {0}, all = 0, shown = 0, votes;
 	struct cause unknown = {.kind = CAUSE_UNKNOWN, .detail = "blocked"};
-	const struct cause *cause;
 	struct cause_tally t, one;
-	struct descent_path *path;
-	unsigned int i, kind;
 	double ns = own->blocked + own->loop_blocked;
 
 	votes = b->d->tree.node[node].own[CANDIDATE_BLOCKED];
 	sleeps_of(b->d, node, &t);
-	for (i = 0; i < t.nr; i++) {
+	for (unsigned int i = 0; i < t.nr; i++) {
 		kind_ns[t.entry[i].cause.kind] += t.entry[i].ns;
 		all += t.entry[i].ns;
 	}
-	for (kind = 0; kind < CAUSE_KINDS; kind++)
+	for (unsigned int kind = 0; kind < CAUSE_KINDS; kind++)
 		if (kind_ns[kind] * 100 >= all * CAUSE_PART)
 			shown += kind_ns[kind];
 	if (!shown) {
 		result_add_path(b, node, ns, &unknown, votes);
 		return;
 	}
-	for (kind = 0; kind < CAUSE_KINDS; kind++) {
+	for (unsigned int kind = 0; kind < CAUSE_KINDS; kind++) {
 		if (!kind_ns[kind] || kind_ns[kind] * 100 < all * CAUSE_PART)
 			continue;
 		memset(&one, 0, sizeof(one));
-		for (i = 0; i < t.nr; i++)
+		for (unsigned int i = 0; i < t.nr; i++)
 			if (t.entry[i].cause.kind == kind)
 				cause_tally_add(&one, &t.entry[i].cause, t.entry[i].ns);
-		cause = cause_tally_top(&one);
-		path = result_add_path(b, node, ns * (double)kind_ns[kind] / (double)shown, cause,
-				       votes);
-		if (path)
-			result_add_kernel(b, path, node, (int)kind);
+		add_sleep(b, node, ns * (double)kind_ns[kind] / (double)shown,
+			  cause_tally_top(&one), votes);
 	}
 }
 
@@ -193,21 +239,6 @@ static void add_mean(char *out, size_t size, uint64_t nr, uint64_t records)
 	double mean = ratio((double)nr, (double)records);
 
 	snprintf(out, size, mean >= 10 ? "%.0f" : "%.2g", mean);
-}
-
-/* Returns the path of the same function that waits for the pages of a file; NULL: none. */
-static struct descent_path *fault_waits(const struct builder *b, uint32_t node)
-{
-	unsigned int i;
-
-	for (i = 0; i < b->r->nr_paths; i++) {
-		struct descent_path *p = &b->r->paths[i];
-
-		if (p->cause.kind == CAUSE_PAGE_FAULT &&
-		    p->frames[p->nr_frames - 1] == b->index[node])
-			return p;
-	}
-	return NULL;
 }
 
 /*
@@ -224,11 +255,10 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 	add_mean(minor, sizeof(minor), t->minor_faults, t->records);
 	add_mean(major, sizeof(major), t->major_faults, t->records);
 	snprintf(cause.detail, sizeof(cause.detail), "%s minor, %s major in a call", minor, major);
-	path = fault_waits(b, node);
+	path = path_of_kind(b, node, CAUSE_PAGE_FAULT);
 	if (path) {
 		/* one path for waiting and for work in page faults */
-		path->share += ratio(counted + b->faults.ns, b->latency);
-		path->latency_ns += (uint64_t)(counted + b->faults.ns);
+		path_add_ns(b, path, counted + b->faults.ns);
 		snprintf(path->cause.detail, sizeof(path->cause.detail), "%s", cause.detail);
 		return;
 	}
@@ -242,6 +272,8 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 		path->evidence = EVIDENCE_ESTIMATED;
 	if (b->faults.nr)
 		result_set_kernel(b, path, node, b->faults.frame, b->faults.nr, EVIDENCE_SAMPLED);
+	path->nr_below = b->faults.nr_below;
+	memcpy(path->below, b->faults.below, sizeof(path->below));
 }
 
 /*
@@ -287,10 +319,9 @@ static void place(struct builder *b, struct descent_path *path, bool interrupt)
 static uint64_t kind_ns(const struct cause_tally *t, enum cause_kind kind, uint64_t *all)
 {
 	uint64_t ns = 0;
-	unsigned int i;
 
 	*all = 0;
-	for (i = 0; i < t->nr; i++) {
+	for (unsigned int i = 0; i < t->nr; i++) {
 		*all += t->entry[i].ns;
 		if (t->entry[i].cause.kind == kind)
 			ns += t->entry[i].ns;
@@ -338,10 +369,9 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 	struct cause_tally t = b->d->preempted_by;
 	uint64_t all, part, shown, awaited;
 	struct cause cause = {.kind = CAUSE_PREEMPTION};
-	unsigned int i;
 
 	shown = awaited = take_awaited(b, &t, &cause);
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		part = kind_ns(&t, kinds[i], &all);
 		shown += part * 100 >= all * CAUSE_PART ? part : 0;
 	}
@@ -353,7 +383,7 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 		b->awaited = part_ns / b->latency;
 		place(b, result_add_path(b, 0, part_ns, &cause, votes), false);
 	}
-	for (i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (unsigned int i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		part = kind_ns(&t, kinds[i], &all);
 		if (!part || part * 100 < all * CAUSE_PART)
 			continue;
@@ -391,9 +421,8 @@ void result_add_paths(struct builder *b)
 {
 	const struct ftree *t = &b->d->tree;
 	struct own_times own;
-	uint32_t i;
 
-	for (i = 0; i < t->nr_nodes; i++) {
+	for (uint32_t i = 0; i < t->nr_nodes; i++) {
 		const struct fnode *n = &t->node[i];
 
 		if (!n->live || b->index[i] == NO_INDEX)

@@ -7,9 +7,8 @@ static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor
 {
 	const struct witness_node *n = witnesses_node(w, witness);
 	bool found = visit(ctx, n);
-	uint32_t id;
 
-	for (id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
 		found |= visit_all(w, id, visit, ctx);
 	return found;
 }
@@ -33,12 +32,11 @@ static bool visit_callee(const struct descent *d, uint32_t node, sleep_visitor v
 {
 	struct witness_set set;
 	bool found = false;
-	unsigned int i;
 
 	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
+	for (unsigned int i = 0; i < set.nr_at; i++)
 		found |= visit_all(d->witnesses, set.at[i], visit, ctx);
-	for (i = 0; i < set.nr_beyond; i++)
+	for (unsigned int i = 0; i < set.nr_beyond; i++)
 		found |= visit_all(d->witnesses, set.beyond[i], visit, ctx);
 	return found;
 }
@@ -47,18 +45,17 @@ void result_visit_sleeps(const struct descent *d, uint32_t node, sleep_visitor v
 {
 	struct witness_set set;
 	bool found = false;
-	unsigned int i;
-	uint32_t id;
 
 	fnode_witness_set(d, node, &set);
-	for (i = 0; i < set.nr_at; i++)
+	for (unsigned int i = 0; i < set.nr_at; i++)
 		found |= visit(ctx, witnesses_node(d->witnesses, set.at[i]));
-	for (id = d->tree.node[node].first_child; id != NO_INDEX; id = d->tree.node[id].next)
+	for (uint32_t id = d->tree.node[node].first_child; id != NO_INDEX;
+	     id = d->tree.node[id].next)
 		if (is_of_loop(d, id))
 			found |= visit_callee(d, id, visit, ctx);
-	for (i = 0; !found && i < set.nr_at; i++)
+	for (unsigned int i = 0; !found && i < set.nr_at; i++)
 		found = visit_all(d->witnesses, set.at[i], visit, ctx);
-	for (i = 0; !found && i < set.nr_beyond; i++)
+	for (unsigned int i = 0; !found && i < set.nr_beyond; i++)
 		found = visit_all(d->witnesses, set.beyond[i], visit, ctx);
 }
 

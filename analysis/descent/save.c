@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "analysis/descent/descent_impl.h"
+#include "analysis/latency/profile_record.h"
 
 static void fill(const struct descent *d, const struct fnode *n, struct rec_fnode *out)
 {
-	int i;
-
 	*out = (struct rec_fnode){
 	    .op = d->ask.op,
 	    .node = n->id,
@@ -33,7 +32,7 @@ static void fill(const struct descent *d, const struct fnode *n, struct rec_fnod
 	};
 	if (n->function != NO_INDEX)
 		out->callee = d->tree.function[n->function].key;
-	for (i = 0; i < CANDIDATES; i++)
+	for (int i = 0; i < CANDIDATES; i++)
 		out->own[i] = n->own[i];
 }
 
@@ -41,10 +40,9 @@ int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct re
 		 void *ctx)
 {
 	struct record rec;
-	uint32_t i;
 	int err;
 
-	for (i = 0; i < d->tree.nr_nodes; i++) {
+	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		const struct fnode *n = &d->tree.node[i];
 
 		if (n->replaced || (i && !n->all.armed && n->state == FNODE_UNTRIED))
@@ -59,9 +57,20 @@ int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct re
 	return 0;
 }
 
+int descent_take_saved_profile(struct descent *d, const struct rec_profile *saved)
+{
+	struct profile p;
+
+	if (d->phase != PHASE_START || !d->ask.resumes || saved->op != d->ask.op || !saved->calls ||
+	    profile_of_record(&p, saved))
+		return -EINVAL;
+	d->saved_start = p;
+	return 0;
+}
+
 int descent_restore(struct descent *d, const struct rec_fnode *saved)
 {
-	uint32_t i, parent = NO_INDEX;
+	uint32_t parent = NO_INDEX;
 	int id;
 
 	if (d->phase != PHASE_START || d->nr_armed || saved->op != d->ask.op ||
@@ -71,7 +80,7 @@ int descent_restore(struct descent *d, const struct rec_fnode *saved)
 		d->restored = malloc(DESCENT_MAX_NODES * sizeof(*d->restored));
 		if (!d->restored)
 			return -ENOMEM;
-		for (i = 0; i < DESCENT_MAX_NODES; i++)
+		for (uint32_t i = 0; i < DESCENT_MAX_NODES; i++)
 			d->restored[i] = NO_INDEX;
 		d->restored[0] = 0;
 	} else if (saved->node && d->restored[saved->node] != NO_INDEX) {

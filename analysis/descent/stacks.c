@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 static bool same_frame(const struct stack_tally *t, const struct rec_frame *a,
 		       const struct rec_frame *b)
 {
@@ -14,25 +16,19 @@ static bool same_frame(const struct stack_tally *t, const struct rec_frame *a,
 static bool begins_with(const struct stack_tally *t, const struct stack_entry *e,
 			const struct rec_frame *frame, uint32_t nr)
 {
-	uint32_t i;
-
 	if (e->nr < nr)
 		return false;
-	for (i = 0; i < nr; i++)
-		if (!same_frame(t, &e->frame[i], &frame[i]))
-			return false;
-	return true;
+	return !any_of(i, nr, !same_frame(t, &e->frame[i], &frame[i]));
 }
 
 static void add(struct stack_tally *t, const struct rec_frame *frame, uint32_t nr, int tag,
 		uint64_t ns, uint32_t count)
 {
 	struct stack_entry *e = NULL;
-	uint32_t i;
 
 	if (nr > STACK_DEPTH)
 		nr = STACK_DEPTH;
-	for (i = 0; i < t->nr; i++) {
+	for (uint32_t i = 0; i < t->nr; i++) {
 		struct stack_entry *one = &t->entry[i];
 
 		if (one->tag == tag && one->nr == nr && begins_with(t, one, frame, nr)) {
@@ -63,9 +59,7 @@ void stack_tally_add(struct stack_tally *t, const struct rec_frame *frame, uint3
 
 void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int tag)
 {
-	uint32_t i;
-
-	for (i = 0; i < from->nr; i++)
+	for (uint32_t i = 0; i < from->nr; i++)
 		if (tag == STACK_ANY || from->entry[i].tag == tag)
 			add(t, from->entry[i].frame, from->entry[i].nr, from->entry[i].tag,
 			    from->entry[i].ns, from->entry[i].count);
@@ -74,18 +68,17 @@ void stack_tally_join(struct stack_tally *t, const struct stack_tally *from, int
 uint64_t stack_tally_ns(const struct stack_tally *t)
 {
 	uint64_t ns = 0;
-	uint32_t i;
 
-	for (i = 0; i < t->nr; i++)
+	for (uint32_t i = 0; i < t->nr; i++)
 		ns += t->entry[i].ns;
 	return ns;
 }
 
 uint32_t stack_tally_count(const struct stack_tally *t)
 {
-	uint32_t count = 0, i;
+	uint32_t count = 0;
 
-	for (i = 0; i < t->nr; i++)
+	for (uint32_t i = 0; i < t->nr; i++)
 		count += t->entry[i].count;
 	return count;
 }
@@ -95,17 +88,16 @@ static const struct rec_frame *next_frame(const struct stack_tally *t, const str
 					  uint32_t nr, uint32_t least, uint64_t *ns)
 {
 	const struct rec_frame *best = NULL;
-	uint32_t i, k;
 
 	*ns = 0;
-	for (i = 0; i < t->nr; i++) {
+	for (uint32_t i = 0; i < t->nr; i++) {
 		const struct stack_entry *e = &t->entry[i];
 		uint64_t sum = 0;
 		uint32_t count = 0;
 
 		if (e->nr <= nr || !begins_with(t, e, path, nr))
 			continue;
-		for (k = 0; k < t->nr; k++) {
+		for (uint32_t k = 0; k < t->nr; k++) {
 			if (t->entry[k].nr > nr && begins_with(t, &t->entry[k], path, nr) &&
 			    same_frame(t, &t->entry[k].frame[nr], &e->frame[nr])) {
 				sum += t->entry[k].ns;
@@ -142,11 +134,11 @@ uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *
 			   uint32_t part)
 {
 	uint64_t first = 0, ns;
-	uint32_t k, i;
+	uint32_t k;
 
 	for (k = 1; k <= nr; k++) {
 		ns = 0;
-		for (i = 0; i < t->nr; i++)
+		for (uint32_t i = 0; i < t->nr; i++)
 			if (begins_with(t, &t->entry[i], path, k))
 				ns += t->entry[i].ns;
 		if (k == 1)

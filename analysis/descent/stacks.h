@@ -4,8 +4,7 @@
  * function (outermost first), and the callers above a system call (innermost first). In both, the
  * first frame is the nearest to f0. Internal to analysis/descent/.
  */
-#ifndef PEAKTOP_DESCENT_STACKS_H
-#define PEAKTOP_DESCENT_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *
 uint32_t stack_tally_count(const struct stack_tally *t);
 /* Removes all stacks that go through the last frame of `path`. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);
-
-#endif

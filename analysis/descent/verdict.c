@@ -22,6 +22,15 @@
  * enough.
  */
 #define SLOW_NS 2000000000ull
+/* A stack is sampled once a millisecond: short calls may end without any sample. */
+#define SHORT_NS 1000000ull
+/* If so many samples are expected and there is none, that is not chance. */
+#define SAMPLES_EXPECTED 10
+/* How long an answer about short calls waits for samples, and one about own code. */
+#define SAMPLES_WAIT_NS 8000000000ull
+#define OWN_WAIT_NS 3000000000ull
+/* If the next decision is further away, the answer does not wait for it. */
+#define SOON_NS 1000000000.0
 /* Standard deviations on each side of a 95% confidence interval. */
 #define SIGMAS 1.96
 
@@ -34,6 +43,55 @@ bool cause_of_host(enum cause_kind kind)
 static bool cause_is_named(enum cause_kind kind)
 {
 	return kind != CAUSE_UNMEASURED && kind != CAUSE_UNKNOWN;
+}
+
+/*
+ * Returns true if it is known what a loop does: its calls were timed, the function that it calls
+ * has a name, or samples place most of the time in its own code. Otherwise the calls that were
+ * too hot to be timed may be any of those that the function makes.
+ */
+static bool loop_is_named(const struct descent *d, const struct descent_result *r,
+			  const struct descent_path *p)
+{
+	uint32_t node = r->nodes[p->frames[p->nr_frames - 1]].node;
+
+	return p->looped.function.module || p->looped.own || !d->tree.node[node].hot_loop;
+}
+
+/*
+ * Returns true if no stack was seen in any call, although the function's own code ran for so long.
+ * Then nothing confirms that what is left of its time is its own code.
+ */
+static bool lacks_samples(const struct descent *d, const struct descent_result *r,
+			  const struct descent_path *p)
+{
+	return p->cause.kind == CAUSE_OWN_CODE && p->evidence == EVIDENCE_MEASURED &&
+	       !d->ask.level_by_level && !witnesses_count(d->witnesses) &&
+	       p->latency_ns * r->calls_used >= SAMPLES_EXPECTED * SHORT_NS;
+}
+
+/*
+ * Returns true if samples see the callee that they name in its own code for half of its time or
+ * more. Else the time is somewhere below it: the callee is on the way, and no cause.
+ */
+static bool sampled_callee_is_leaf(const struct descent_path *p)
+{
+	for (unsigned int i = 0; i < p->nr_below; i++)
+		if (code_equal(p->below[i].function, p->looped.function))
+			return p->below[i].share * 2 >= p->looped.share;
+	return false;
+}
+
+/* The share of a path whose cause is named; of calls that were not timed, what samples name. */
+static double named_share(const struct descent *d, const struct descent_result *r,
+			  const struct descent_path *p)
+{
+	bool named = cause_is_named(p->cause.kind) && !lacks_samples(d, r, p) &&
+		     (p->cause.kind != CAUSE_LOOP || loop_is_named(d, r, p));
+
+	if (p->cause.kind == CAUSE_UNMEASURED && !sampled_callee_is_leaf(p))
+		return 0;
+	return named ? p->share : p->looped.share;
 }
 
 static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind))
@@ -52,11 +110,6 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 static bool keeps_from_cpu(enum cause_kind kind)
 {
 	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;
-}
-
-static bool is_unmeasured(enum cause_kind kind)
-{
-	return kind == CAUSE_UNMEASURED;
 }
 
 static bool is_unknown(enum cause_kind kind)
@@ -104,7 +157,15 @@ static void find_missing(struct builder *b)
 	struct descent_missing *m = &b->r->missing;
 	double reported = sum_of(b->r, keeps_from_cpu) + b->awaited, host = host_share(b);
 
-	m->unmeasured = sum_of(b->r, is_unmeasured);
+	for (unsigned int i = 0; i < b->r->nr_paths; i++) {
+		const struct descent_path *p = &b->r->paths[i];
+		double nameless = p->share - named_share(b->d, b->r, p);
+
+		if (p->cause.kind == CAUSE_OWN_CODE)
+			m->unsampled += nameless;
+		else if (!is_unknown(p->cause.kind))
+			m->unmeasured += nameless;
+	}
 	m->unknown = sum_of(b->r, is_unknown);
 	m->host = fmax(0, fmin(host - reported, 1 - b->r->explained));
 	m->other = fmax(0, 1 - b->r->explained - m->host);
@@ -140,7 +201,7 @@ static bool explains_enough(const struct builder *b)
 	double host = sum_of(r, cause_of_host), program = r->named - host,
 	       of_program = 1 - fmax(host, host_share(b));
 
-	if (r->named < EXPLAINED_LEAST || !r->nr_paths || !cause_is_named(r->paths[0].cause.kind))
+	if (r->named < EXPLAINED_LEAST || !r->nr_paths || named_share(b->d, r, &r->paths[0]) <= 0)
 		return false;
 	/* The host's part alone does not explain what the program does in the rest of the time. */
 	return of_program < PROGRAM_LEAST || program >= EXPLAINED_LEAST * of_program;
@@ -203,7 +264,8 @@ void result_judge(struct builder *b)
 	struct descent_result *r = b->r;
 	uint64_t wall = b->d->last_end_ns - b->d->first_start_ns;
 
-	r->named = sum_of(r, cause_is_named);
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		r->named += named_share(b->d, r, &r->paths[i]);
 	find_missing(b);
 	if (r->refused[0] ||
 	    descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
@@ -262,4 +324,41 @@ bool descent_settled(struct descent *d, uint64_t now_ns)
 	}
 	descent_result_release(&r);
 	return settled;
+}
+
+/* Returns true if samples may tell more about this path, after calls were seen for `span_ns`. */
+static bool path_wants_samples(const struct descent *d, const struct descent_result *r,
+			       const struct descent_path *p, uint64_t span_ns)
+{
+	uint32_t node = r->nodes[p->frames[p->nr_frames - 1]].node;
+	struct witness_set set;
+	uint64_t stacks;
+
+	fnode_witness_set(d, node, &set);
+	stacks = witness_set_stacks(d->witnesses, &set);
+	if (p->cause.kind == CAUSE_UNMEASURED || p->cause.kind == CAUSE_LOOP)
+		return p->looped.share <= 0 && stacks < SAMPLED_LEAST;
+	return p->cause.kind == CAUSE_OWN_CODE && !stacks && span_ns < OWN_WAIT_NS;
+}
+
+bool descent_wants_samples(const struct descent *d)
+{
+	const struct totals *t = descent_totals(d);
+	uint64_t span = d->last_end_ns - d->first_start_ns;
+	struct descent_result r;
+	bool wants = false;
+
+	if (d->ask.level_by_level || !d->calls_used || span >= SAMPLES_WAIT_NS ||
+	    t->latency_ns >= SHORT_NS * t->records ||
+	    (double)span * descent_decision_ops(d) > SOON_NS * (double)d->calls_used ||
+	    descent_result(d, &r))
+		return false;
+	for (unsigned int i = 0; i < r.nr_paths; i++) {
+		if (cause_of_host(r.paths[i].cause.kind))
+			continue;
+		wants = path_wants_samples(d, &r, &r.paths[i], span);
+		break;
+	}
+	descent_result_release(&r);
+	return wants;
 }

@@ -11,8 +11,11 @@
 #include "analysis/descent/descent_impl.h"
 
 enum {
-	MEASURED_PART = 8
-}; /* 1/8 of a call: less time than this outside of the timed callees wins no vote */
+	/* 1/8 of a call: less time than this outside of the timed callees wins no vote */
+	MEASURED_PART = 8,
+	/* calls whose waits are not known are left out, up to this many for each that is known */
+	HALF_KNOWN = 4,
+};
 
 static uint64_t minus(uint64_t a, uint64_t b)
 {
@@ -32,8 +35,6 @@ static uint64_t rounded(double ns)
 /* Makes room for all fnodes, and clears the vectors of f0 and the armed ones. */
 static int clear_vectors(struct descent *d)
 {
-	uint32_t i;
-
 	if (d->cap_vector < d->tree.nr_nodes) {
 		struct vector *grown = calloc(d->tree.cap_nodes, sizeof(*grown));
 
@@ -44,16 +45,14 @@ static int clear_vectors(struct descent *d)
 		d->cap_vector = d->tree.cap_nodes;
 	}
 	memset(&d->vector[0], 0, sizeof(d->vector[0]));
-	for (i = 0; i < d->nr_armed; i++)
+	for (uint32_t i = 0; i < d->nr_armed; i++)
 		memset(&d->vector[d->armed[i]], 0, sizeof(d->vector[0]));
 	return 0;
 }
 
 static void load(struct descent *d, const struct rec_call *call)
 {
-	uint32_t i;
-
-	for (i = 0; i < call->nr_nodes; i++) {
+	for (uint32_t i = 0; i < call->nr_nodes; i++) {
 		const struct rec_call_node *n = &call->nodes[i];
 		struct vector *v;
 
@@ -83,9 +82,7 @@ static void load(struct descent *d, const struct rec_call *call)
  */
 static void correct(struct descent *d)
 {
-	uint32_t i;
-
-	for (i = d->nr_armed; i-- > 0;) {
+	for (uint32_t i = d->nr_armed; i-- > 0;) {
 		const struct fnode *n = &d->tree.node[d->armed[i]];
 		struct vector *v = &d->vector[n->id];
 		uint64_t below = v->probes_ns;
@@ -104,9 +101,7 @@ static void correct(struct descent *d)
 
 static void net_times(struct descent *d)
 {
-	uint32_t i;
-
-	for (i = 0; i < d->nr_armed; i++) {
+	for (uint32_t i = 0; i < d->nr_armed; i++) {
 		struct vector *v = &d->vector[d->armed[i]];
 
 		v->net = minus(v->sum, v->runqueue + v->interrupt);
@@ -155,15 +150,13 @@ static void add(struct sums *s, const struct vector *v, const struct vector *cal
 
 static void aggregate(struct descent *d)
 {
-	uint32_t i;
-
 	d->tree.node[0].window.armed++;
 	d->tree.node[0].all.armed++;
 	add(&d->tree.node[0].window, &d->vector[0], &d->vector[0]);
 	add(&d->tree.node[0].all, &d->vector[0], &d->vector[0]);
 	if (d->vector[0].net > d->tree.node[0].longest_ns)
 		d->tree.node[0].longest_ns = d->vector[0].net;
-	for (i = 0; i < d->nr_armed; i++) {
+	for (uint32_t i = 0; i < d->nr_armed; i++) {
 		struct fnode *n = &d->tree.node[d->armed[i]];
 		const struct vector *v = &d->vector[n->id], *caller = &d->vector[n->parent];
 
@@ -178,7 +171,7 @@ static void aggregate(struct descent *d)
 	}
 }
 
-/* The time of a function itself, beside its callees. */
+/* The time that a function spent outside its callees. */
 struct shares {
 	uint64_t candidate[CANDIDATES];
 	uint64_t own, loop; /* parts of CANDIDATE_SELF, over all calls of the function */
@@ -200,9 +193,8 @@ static void sum_callees(const struct descent *d, const struct fnode *n, struct v
 			struct shares *s)
 {
 	const struct vector *v = &d->vector[n->id];
-	uint32_t id;
 
-	for (id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next) {
 		const struct vector *c = &d->vector[id];
 
 		if (!c->present)
@@ -296,9 +288,8 @@ static bool host_hides_callees(const struct rec_call *call, const struct shares 
 	    {CANDIDATE_INTERRUPT, CALL_KNOWN_NODE_INTERRUPT},
 	    {CANDIDATE_FAULT, CALL_KNOWN_NODE_FAULT},
 	};
-	unsigned int i;
 
-	for (i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(rule) / sizeof(rule[0]); i++) {
 		uint64_t ns = s->candidate[rule[i].candidate], other = minus(s->largest, ns);
 
 		if (s->candidate[CANDIDATE_SELF] > other)
@@ -327,9 +318,8 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];
 	struct shares s;
-	unsigned int top, i;
+	unsigned int top;
 	bool hidden = false;
-	uint32_t id;
 
 	share_out(d, call, n, &s);
 	if (!node)
@@ -338,7 +328,7 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 		hidden = host_hides_callees(call, &s);
 	if (hidden)
 		s.largest = s.candidate[CANDIDATE_SELF] = s.candidate[CANDIDATE_BLOCKED] = 0;
-	for (i = 0; i < CANDIDATES; i++)
+	for (unsigned int i = 0; i < CANDIDATES; i++)
 		if (!candidate_of_host((enum candidate)i) && s.candidate[i] > s.largest)
 			s.largest = s.candidate[i];
 	top = doubling(s.largest);
@@ -351,14 +341,14 @@ static void vote(struct descent *d, const struct rec_call *call, uint32_t node)
 	n->votes++;
 	if (!top)
 		return;
-	for (i = 0; i < CANDIDATES; i++)
+	for (unsigned int i = 0; i < CANDIDATES; i++)
 		n->own[i] +=
 		    !candidate_of_host((enum candidate)i) && doubling(s.candidate[i]) == top;
 	if (doubling(s.candidate[CANDIDATE_SELF]) == top) {
 		n->own_ns += s.own;
 		n->loop_ns += s.loop;
 	}
-	for (id = n->first_child; id != NO_INDEX && !hidden; id = d->tree.node[id].next) {
+	for (uint32_t id = n->first_child; id != NO_INDEX && !hidden; id = d->tree.node[id].next) {
 		if (!d->vector[id].present || doubling(d->vector[id].max) != top)
 			continue;
 		d->tree.node[id].maxcount++;
@@ -391,9 +381,8 @@ static void count_totals(struct totals *t, const struct rec_call *call, const st
 static void name_host_waits(struct descent *d, const struct rec_call *call)
 {
 	struct cause c;
-	uint32_t i;
 
-	for (i = 0; i < call->nr_waits; i++) {
+	for (uint32_t i = 0; i < call->nr_waits; i++) {
 		cause_of_host_wait(&call->waits[i], &c);
 		cause_tally_add(c.kind == CAUSE_RUN_QUEUE ? &d->queued_by : &d->preempted_by, &c,
 				call->waits[i].ns);
@@ -402,12 +391,10 @@ static void name_host_waits(struct descent *d, const struct rec_call *call)
 
 static void note_handler(struct descent *d, const struct rec_call *call)
 {
-	unsigned int i;
-
 	d->several_handlers |= call->handlers > 1;
 	if (!call->handlers || !call->handler.module)
 		return;
-	for (i = 0; i < d->nr_handlers; i++)
+	for (unsigned int i = 0; i < d->nr_handlers; i++)
 		if (code_equal(d->handler[i].function, call->handler))
 			return;
 	if (d->nr_handlers < DESCENT_HANDLERS)
@@ -462,4 +449,13 @@ int descent_vote(struct descent *d, const struct rec_call *call)
 	d->tree.node[0].maxcount++;
 	vote(d, call, 0);
 	return 0;
+}
+
+bool descent_half_known(struct descent *d, const struct rec_call *c)
+{
+	if (c->known & CALL_KNOWN_BLOCKED) {
+		d->scheduling_known++;
+		return false;
+	}
+	return d->scheduling_unknown < HALF_KNOWN * d->scheduling_known && ++d->scheduling_unknown;
 }

@@ -27,7 +27,7 @@ struct stack {
 	struct rec_frame kernel[STACK_DEPTH], caller[STACK_DEPTH];
 };
 
-struct recent {
+struct recent_call {
 	uint32_t tid;
 	uint64_t start_ns, end_ns;
 };
@@ -42,7 +42,7 @@ struct witnesses {
 	struct witness_node *node; /* [0] is f0 */
 	unsigned int next_pending, next_recent;
 	struct stack *pending[WITNESS_PENDING]; /* allocated at first use */
-	struct recent recent[WITNESS_RECENT];
+	struct recent_call recent[WITNESS_RECENT];
 };
 
 static int add_node(struct witnesses *w, uint32_t parent, struct rec_code function,
@@ -85,9 +85,7 @@ struct witnesses *witnesses_new(struct rec_code f0)
 
 static void owns_release(struct witnesses *w)
 {
-	unsigned int i;
-
-	for (i = 0; i < w->nr_nodes; i++) {
+	for (unsigned int i = 0; i < w->nr_nodes; i++) {
 		if (w->node[i].own)
 			free(w->node[i].own->kernel);
 		free(w->node[i].own);
@@ -97,12 +95,10 @@ static void owns_release(struct witnesses *w)
 
 void witnesses_free(struct witnesses *w)
 {
-	unsigned int i;
-
 	if (!w)
 		return;
 	owns_release(w);
-	for (i = 0; i < WITNESS_PENDING; i++)
+	for (unsigned int i = 0; i < WITNESS_PENDING; i++)
 		free(w->pending[i]);
 	blocked_release(&w->blocked);
 	free(w->callers);
@@ -112,13 +108,11 @@ void witnesses_free(struct witnesses *w)
 
 void witnesses_forget(struct witnesses *w)
 {
-	unsigned int i;
-
 	owns_release(w);
 	blocked_release(&w->blocked);
 	if (w->callers)
 		w->callers->nr = 0;
-	for (i = 0; i < WITNESS_PENDING; i++)
+	for (unsigned int i = 0; i < WITNESS_PENDING; i++)
 		if (w->pending[i])
 			w->pending[i]->used = false;
 	memset(w->recent, 0, sizeof(w->recent));
@@ -133,9 +127,9 @@ void witnesses_forget(struct witnesses *w)
  */
 static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
 {
-	unsigned int i, lightest = 0;
+	unsigned int lightest = 0;
 
-	for (i = 0; i < own->nr_pcs; i++) {
+	for (unsigned int i = 0; i < own->nr_pcs; i++) {
 		if (code_equal(own->pcs[i].place, place)) {
 			own->pcs[i].ns += ns;
 			return;
@@ -154,9 +148,7 @@ static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
 static int child_of(struct witnesses *w, uint32_t parent, struct rec_code function,
 		    struct rec_code ret)
 {
-	uint32_t id;
-
-	for (id = w->node[parent].first_child; id != NO_INDEX; id = w->node[id].next)
+	for (uint32_t id = w->node[parent].first_child; id != NO_INDEX; id = w->node[id].next)
 		if (code_equal(w->node[id].function, function) && code_equal(w->node[id].ret, ret))
 			return (int)id;
 	return add_node(w, parent, function, ret);
@@ -201,7 +193,7 @@ static void count_callers(struct witnesses *w, const struct stack *s)
 static int count_stack(struct witnesses *w, const struct stack *s)
 {
 	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
-	uint32_t at = 0, i;
+	uint32_t at = 0;
 	uint64_t weight = s->partial ? 0 : s->weight_ns;
 	int child, err = 0;
 
@@ -223,7 +215,7 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	}
 	w->node[at].weight_ns += weight;
 	w->node[at].count += !s->partial;
-	for (i = 1; i < s->nr_frames; i++) {
+	for (uint32_t i = 1; i < s->nr_frames; i++) {
 		struct rec_code ret = {s->frame[i - 1].module, s->frame[i - 1].offset};
 		struct rec_code function = {s->frame[i].module, s->frame[i].function};
 
@@ -268,7 +260,7 @@ static bool inside(uint64_t at_ns, uint64_t start_ns, uint64_t end_ns)
  */
 static void copy_stack(struct stack *to, const struct rec_witness *from)
 {
-	uint32_t i, n = from->nr_frames;
+	uint32_t n = from->nr_frames;
 
 	if (n > DESCENT_MAX_WITNESS_FRAMES)
 		n = DESCENT_MAX_WITNESS_FRAMES;
@@ -281,16 +273,16 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 	to->kind = from->kind == WITNESS_SLEEP ? WITNESS_SLEEP : WITNESS_RUN;
 	to->partial = from->partial && to->kind == WITNESS_SLEEP;
 	to->nr_frames = n;
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		to->frame[i] = from->frames[i];
 	to->nr_kernel = from->nr_kernel < STACK_DEPTH ? from->nr_kernel : STACK_DEPTH;
 	to->nr_callers = from->nr_callers < STACK_DEPTH ? from->nr_callers : STACK_DEPTH;
-	for (i = 0; i < to->nr_kernel; i++)
+	for (uint32_t i = 0; i < to->nr_kernel; i++)
 		to->kernel[i] = from->kernel[i];
-	for (i = 0; i < to->nr_callers; i++)
+	for (uint32_t i = 0; i < to->nr_callers; i++)
 		to->caller[i] = from->callers[i];
 	if (to->kind == WITNESS_SLEEP)
-		cause_of_sleep(&from->sleep, &to->cause);
+		cause_of_sleep(&from->sleep, from->functions, &to->cause);
 	else
 		to->work = cause_of_work(&from->sleep, &to->cause);
 }
@@ -298,7 +290,6 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 {
 	struct stack **slot = &w->pending[w->next_pending];
-	unsigned int i;
 
 	if (!r->nr_frames)
 		return -EINVAL;
@@ -307,8 +298,8 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 	if (!*slot)
 		return -ENOMEM;
 	copy_stack(*slot, r);
-	for (i = 1; i <= WITNESS_RECENT; i++) {
-		const struct recent *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
+	for (unsigned int i = 1; i <= WITNESS_RECENT; i++) {
+		const struct recent_call *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
 
 		/* newest first; the calls of several threads arrive nearly in order */
 		if (!c->end_ns || c->end_ns + DISORDER_NS < r->at_ns)
@@ -323,12 +314,11 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
 {
-	unsigned int i;
 	int err = 0, e;
 
-	w->recent[w->next_recent] = (struct recent){tid, start_ns, end_ns};
+	w->recent[w->next_recent] = (struct recent_call){tid, start_ns, end_ns};
 	w->next_recent = (w->next_recent + 1) % WITNESS_RECENT;
-	for (i = 0; i < WITNESS_PENDING; i++) {
+	for (unsigned int i = 0; i < WITNESS_PENDING; i++) {
 		struct stack *s = w->pending[i];
 
 		if (!s || !s->used || s->tid != tid)
@@ -386,10 +376,8 @@ static void add_beyond(struct witness_set *s, uint32_t node)
 
 void witness_set_root(const struct witnesses *w, struct witness_set *out)
 {
-	uint32_t id;
-
 	*out = (struct witness_set){.nr_at = 1};
-	for (id = w->node[0].first_child; id != NO_INDEX; id = w->node[id].next)
+	for (uint32_t id = w->node[0].first_child; id != NO_INDEX; id = w->node[id].next)
 		if (!w->node[id].ret.module)
 			add_beyond(out, id);
 }
@@ -406,21 +394,19 @@ static void sort_in(const struct witnesses *w, uint32_t id, struct rec_code call
 void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
 			struct rec_code ret, struct rec_code callee, struct witness_set *out)
 {
-	unsigned int i;
-	uint32_t id;
-
 	*out = (struct witness_set){0};
 	if (!ret.offset) {
-		for (i = 0; i < caller->nr_beyond; i++)
+		for (unsigned int i = 0; i < caller->nr_beyond; i++)
 			sort_in(w, caller->beyond[i], callee, out);
 		/* A function that jumps to itself has one frame, however often it jumps. */
-		for (i = 0; i < caller->nr_at; i++)
+		for (unsigned int i = 0; i < caller->nr_at; i++)
 			if (code_equal(w->node[caller->at[i]].function, callee))
 				add_at(out, caller->at[i]);
 		return;
 	}
-	for (i = 0; i < caller->nr_at; i++)
-		for (id = w->node[caller->at[i]].first_child; id != NO_INDEX; id = w->node[id].next)
+	for (unsigned int i = 0; i < caller->nr_at; i++)
+		for (uint32_t id = w->node[caller->at[i]].first_child; id != NO_INDEX;
+		     id = w->node[id].next)
 			if (code_equal(w->node[id].ret, ret))
 				sort_in(w, id, callee, out);
 }
@@ -428,11 +414,10 @@ void witness_set_callee(const struct witnesses *w, const struct witness_set *cal
 uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t ns = 0;
-	unsigned int i;
 
-	for (i = 0; i < s->nr_at; i++)
+	for (unsigned int i = 0; i < s->nr_at; i++)
 		ns += w->node[s->at[i]].weight_ns;
-	for (i = 0; i < s->nr_beyond; i++)
+	for (unsigned int i = 0; i < s->nr_beyond; i++)
 		ns += w->node[s->beyond[i]].weight_ns;
 	return ns;
 }
@@ -447,9 +432,8 @@ bool witness_is_trampoline(const struct witnesses *w, uint32_t node)
 uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t ns = 0;
-	unsigned int i;
 
-	for (i = 0; i < s->nr_at; i++)
+	for (unsigned int i = 0; i < s->nr_at; i++)
 		ns += w->node[s->at[i]].own_run_ns;
 	return ns;
 }
@@ -457,9 +441,8 @@ uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set
 uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t ns = 0;
-	unsigned int i;
 
-	for (i = 0; i < s->nr_at; i++)
+	for (unsigned int i = 0; i < s->nr_at; i++)
 		ns += w->node[s->at[i]].own_sleep_ns;
 	return ns;
 }
@@ -467,9 +450,8 @@ uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_s
 uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t ns = witness_set_own_sleep(w, s);
-	unsigned int i;
 
-	for (i = 0; i < s->nr_at; i++)
+	for (unsigned int i = 0; i < s->nr_at; i++)
 		if (w->node[s->at[i]].own)
 			ns += w->node[s->at[i]].own->kernel_run_ns;
 	return ns;
@@ -478,9 +460,8 @@ uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_
 uint64_t witness_set_stacks(const struct witnesses *w, const struct witness_set *s)
 {
 	uint64_t stacks = 0;
-	unsigned int i;
 
-	for (i = 0; i < s->nr_at; i++)
+	for (unsigned int i = 0; i < s->nr_at; i++)
 		stacks += w->node[s->at[i]].count;
 	return stacks;
 }

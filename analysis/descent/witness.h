@@ -8,8 +8,7 @@
  * A stack sample and its call are matched by thread and time. They arrive in either order,
  * so rings keep the recent ones of both.
  */
-#ifndef PEAKTOP_DESCENT_WITNESS_H
-#define PEAKTOP_DESCENT_WITNESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_s
 uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_set *s);
 /* Number of stacks through the function. */
 uint64_t witness_set_stacks(const struct witnesses *w, const struct witness_set *s);
-
-#endif

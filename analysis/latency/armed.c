@@ -35,7 +35,10 @@ void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now)
 	 * The CPU time was read later than the gate was closed: take the part of it that belongs to
 	 * the burst.
 	 */
-	a->on_cpu_ns += ns < all ? (uint64_t)((double)cpu * (double)ns / (double)all) : cpu;
+	if (ns < all)
+		cpu = (uint64_t)((double)cpu * (double)ns / (double)all);
+	a->on_cpu_ns += cpu;
+	a->off = (struct armed_clock){a->since.ns + ns, a->since.cpu_ns + cpu};
 }
 
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now)
@@ -50,8 +53,8 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
 	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
 	/*
-	 * no bursts: the measurement was ended or paused when the gate was closed, and the time
-	 * since then does not count
+	 * Without bursts, calls are not counted only because the measurement ended or is paused.
+	 * Do not count the time since then.
 	 */
 	if (!a->on && !a->bursting) {
 		p.end_ns = p.start_ns + p.armed_ns;
@@ -67,7 +70,8 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 
 bool armed_cut(struct armed_time *a, struct armed_clock now)
 {
-	struct armed_period p = armed_period(a, now);
+	struct armed_clock end = a->on || !a->off.ns ? now : a->off;
+	struct armed_period p = armed_period(a, end);
 
 	if (!a->bursting || p.armed_ns < ARMED_MIN_NS)
 		return false;
@@ -79,6 +83,6 @@ bool armed_cut(struct armed_time *a, struct armed_clock now)
 	}
 	a->cut = p;
 	a->has_cut = true;
-	armed_begin(a, now);
+	armed_begin(a, end);
 	return true;
 }

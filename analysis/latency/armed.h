@@ -9,8 +9,7 @@
  * time at which they decided to do so. A time before an earlier one counts as equal to it, so no
  * sum is ever negative.
  */
-#ifndef PEAKTOP_ARMED_H
-#define PEAKTOP_ARMED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +30,7 @@ struct armed_period {
 struct armed_time {
 	bool on, bursting;
 	struct armed_clock since;  /* if `on`: when the gate was opened, or the period began */
+	struct armed_clock off;	   /* if not `on`: when the gate was closed */
 	struct armed_clock start;  /* start of the present period */
 	uint64_t on_ns, on_cpu_ns; /* armed time of this period before `since` */
 	/* the caller has to report the present period at the end of this slice */
@@ -52,10 +52,9 @@ void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now);
  */
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now);
 /*
- * Ends the period of a burst that is over, and returns true. If less than ARMED_MIN_NS of the
- * period was armed, the period goes on to the end of the next burst, and the function returns
- * false.
+ * Ends the period of a burst that is over when its gate was closed, and returns true: the time that
+ * open calls took to end belongs to the next gap, like the clocks of the threads (bpf/pace.h). If
+ * less than ARMED_MIN_NS of the period was armed, the period goes on to the end of the next burst,
+ * and the function returns false.
  */
 bool armed_cut(struct armed_time *a, struct armed_clock now);
-
-#endif

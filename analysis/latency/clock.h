@@ -4,8 +4,7 @@
  * time (HPET, ACPI, the counters of many ARM boards) leaves buckets of short latencies empty,
  * because no latency can fall into them.
  */
-#ifndef PEAKTOP_CLOCK_H
-#define PEAKTOP_CLOCK_H
+#pragma once
 
 #include "analysis/latency/profile.h"
 
@@ -20,5 +19,3 @@ double clock_step(const struct profile *p);
  * lie in either of two buckets, returns the one with more calls.
  */
 unsigned int clock_tick_bucket(const struct profile *p, double step, unsigned int k);
-
-#endif

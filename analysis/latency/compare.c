@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/latency/compare_impl.h"
 #include "analysis/latency/emd.h"
 
@@ -33,21 +34,20 @@ void compare_add_reason(struct compare_pair *pair, struct compare_reason reason)
 
 /* --- one profile */
 
-static void side_init(struct side *s, const struct compare_item *item)
+static void side_init(struct compared_profile *s, const struct compare_item *item)
 {
 	const struct profile *p = item->profile;
 	double sum = 0;
-	unsigned int i;
 
-	*s = (struct side){.profile = p, .share_seen = 1};
+	*s = (struct compared_profile){.profile = p, .share_seen = 1};
 	if (item->share_seen > 0 && item->share_seen < 1)
 		s->share_seen = item->share_seen;
-	for (i = 0; i < PT_BUCKETS; i++) {
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
 		s->weighted += (double)p->count[i];
 		s->time += (double)p->count[i] * exp2((i + 0.5) / PT_RESOLUTION);
 	}
 	s->seen = s->weighted * s->share_seen;
-	for (i = 0; i < PT_BUCKETS && s->weighted > 0; i++) {
+	for (unsigned int i = 0; i < PT_BUCKETS && s->weighted > 0; i++) {
 		sum += (double)p->count[i];
 		s->cumulative[i + 1] = sum / s->weighted;
 	}
@@ -58,17 +58,16 @@ static int clamp(int bucket)
 	return bucket < 0 ? 0 : bucket > PT_BUCKETS ? PT_BUCKETS : bucket;
 }
 
-double side_share(const struct side *s, int low, int high)
+double side_share(const struct compared_profile *s, int low, int high)
 {
 	return s->cumulative[clamp(high)] - s->cumulative[clamp(low)];
 }
 
-double side_time_share(const struct side *s, int low, int high)
+double side_time_share(const struct compared_profile *s, int low, int high)
 {
 	double time = 0;
-	int i;
 
-	for (i = clamp(low); i < clamp(high); i++)
+	for (int i = clamp(low); i < clamp(high); i++)
 		time += (double)s->profile->count[i] * exp2((i + 0.5) / PT_RESOLUTION);
 	return s->time > 0 ? time / s->time : 0;
 }
@@ -88,22 +87,21 @@ bool shares_differ(double a, double na, double b, double nb, double sigmas)
  * Returns the largest share of calls that moved up by more than `drift` buckets between `from` and
  * `to`.
  */
-static double moved_up(const struct side *from, const struct side *to, int drift)
+static double moved_up(const struct compared_profile *from, const struct compared_profile *to,
+		       int drift)
 {
 	double most = 0;
-	int i;
 
-	for (i = 0; i <= PT_BUCKETS; i++)
+	for (int i = 0; i <= PT_BUCKETS; i++)
 		most = fmax(most, from->cumulative[i] - to->cumulative[clamp(i + drift)]);
 	return most;
 }
 
-static double chi_square(const struct side *a, const struct side *b)
+static double chi_square(const struct compared_profile *a, const struct compared_profile *b)
 {
 	double sum = 0, x, y;
-	int i;
 
-	for (i = 0; i < PT_BUCKETS; i++) {
+	for (int i = 0; i < PT_BUCKETS; i++) {
 		x = side_share(a, i, i + 1);
 		y = side_share(b, i, i + 1);
 		if (x + y > 0)
@@ -127,8 +125,9 @@ static int drift_of(const struct compare_options *o)
 	return (int)lround(fmin(o->tolerance, 2) * PT_RESOLUTION);
 }
 
-static void measure(const struct side *a, const struct side *b, double elapsed_a, double elapsed_b,
-		    const struct compare_options *o, struct compare_metrics *m)
+static void measure(const struct compared_profile *a, const struct compared_profile *b,
+		    double elapsed_a, double elapsed_b, const struct compare_options *o,
+		    struct compare_metrics *m)
 {
 	m->emd = emd_profiles(a->profile, b->profile);
 	m->emd_noise = emd_noise(a->profile, b->profile, a->seen, b->seen);
@@ -143,8 +142,9 @@ static void measure(const struct side *a, const struct side *b, double elapsed_a
 
 /* --- the three phases for one pair */
 
-static void call_reasons(struct compare_pair *pair, const struct side *a, const struct side *b,
-			 double elapsed_a, double elapsed_b, const struct compare_options *o)
+static void call_reasons(struct compare_pair *pair, const struct compared_profile *a,
+			 const struct compared_profile *b, double elapsed_a, double elapsed_b,
+			 const struct compare_options *o)
 {
 	bool rates = elapsed_a > 0 && elapsed_b > 0;
 	struct compare_reason r = {
@@ -168,7 +168,7 @@ static bool plainly_alike(const struct compare_metrics *m)
 }
 
 /* Phase 3: returns true if the profiles differ by more than the limits and by more than noise. */
-static bool metrics_differ(const struct side *a, const struct side *b,
+static bool metrics_differ(const struct compared_profile *a, const struct compared_profile *b,
 			   const struct compare_options *o, const struct compare_metrics *m)
 {
 	/* Kolmogorov-Smirnov bound for the same probability as `sigmas` of a normal variable */
@@ -179,8 +179,9 @@ static bool metrics_differ(const struct side *a, const struct side *b,
 	return m->emd > fmax(o->min_emd, o->sigmas * m->emd_noise);
 }
 
-static void judge(struct compare_pair *pair, const struct side *a, const struct side *b,
-		  double elapsed_a, double elapsed_b, const struct compare_options *o)
+static void judge(struct compare_pair *pair, const struct compared_profile *a,
+		  const struct compared_profile *b, double elapsed_a, double elapsed_b,
+		  const struct compare_options *o)
 {
 	const struct compare_metrics *m = &pair->metrics;
 
@@ -210,7 +211,7 @@ static void compare_one(struct compare_pair *pair, const struct compare_item *be
 {
 	static const struct profile none;
 	static const struct compare_item absent = {.name = "", .profile = &none, .share_seen = 1};
-	struct side a, b;
+	struct compared_profile a, b;
 
 	side_init(&a, before ? before : &absent);
 	side_init(&b, after ? after : &absent);
@@ -237,17 +238,16 @@ void compare_profiles(const struct compare_item *before, const struct compare_it
 
 /* --- sets */
 
-struct totals {
+struct set_totals {
 	double time, calls;
 };
 
-static struct totals totals_of(const struct compare_set *s)
+static struct set_totals totals_of(const struct compare_set *s)
 {
-	struct totals t = {0};
-	struct side side;
-	unsigned int i;
+	struct set_totals t = {0};
+	struct compared_profile side;
 
-	for (i = 0; i < s->nr; i++) {
+	for (unsigned int i = 0; i < s->nr; i++) {
 		side_init(&side, &s->item[i]);
 		t.time += side.time;
 		t.calls += side.weighted;
@@ -259,9 +259,9 @@ static struct totals totals_of(const struct compare_set *s)
  * Returns the share that an item has of the latency or of the calls of its set, whichever is
  * larger. Raises *time to its share of the latency.
  */
-static double share_of(const struct compare_item *item, struct totals t, double *time)
+static double share_of(const struct compare_item *item, struct set_totals t, double *time)
 {
-	struct side side;
+	struct compared_profile side;
 	double share;
 
 	if (!item)
@@ -285,27 +285,22 @@ static int by_score(const void *a, const void *b)
 	const struct compare_pair *x = a, *y = b;
 	bool cx = x->verdict == COMPARE_CHANGED, cy = y->verdict == COMPARE_CHANGED;
 
-	if (cx != cy)
-		return cx ? -1 : 1;
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return descending(cx, cy) ?: descending(x->score, y->score) ?: strcmp(x->name, y->name);
 }
 
 static const struct compare_item **sorted(const struct compare_set *s)
 {
 	const struct compare_item **item = calloc(s->nr ? s->nr : 1, sizeof(*item));
-	unsigned int i;
 
 	if (!item)
 		return NULL;
-	for (i = 0; i < s->nr; i++)
+	for (unsigned int i = 0; i < s->nr; i++)
 		item[i] = &s->item[i];
 	qsort(item, s->nr, sizeof(*item), by_name);
 	return item;
 }
 
-static void rate(struct compare_pair *pair, struct totals before, struct totals after,
+static void rate(struct compare_pair *pair, struct set_totals before, struct set_totals after,
 		 const struct compare_options *o)
 {
 	double time = 0, share;
@@ -332,7 +327,7 @@ static void compare_sorted(const struct compare_set *before, const struct compar
 			   const struct compare_set *after, const struct compare_item **b,
 			   const struct compare_options *o, struct compare_result *out)
 {
-	struct totals ta = totals_of(before), tb = totals_of(after);
+	struct set_totals ta = totals_of(before), tb = totals_of(after);
 	const struct compare_item *in_a, *in_b;
 	unsigned int i = 0, j = 0;
 	struct compare_pair *pair;

@@ -10,8 +10,7 @@
  * A difference counts only if it is large (the options) and exceeds sampling noise (`sigmas`).
  * docs/notes/compare.md has the method and its measured error rates. Pure. Times in ns.
  */
-#ifndef PEAKTOP_COMPARE_H
-#define PEAKTOP_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -138,5 +137,3 @@ void compare_profiles(const struct compare_item *before, const struct compare_it
  * -E2BIG.
  */
 int compare_reason_words(struct buf *out, const struct compare_reason *r, bool rates);
-
-#endif

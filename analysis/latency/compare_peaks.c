@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/latency/peaks.h"
 
 enum {
@@ -12,7 +13,7 @@ enum {
 	MIN_CALLS = 8 /* calls that must be seen in a peak before it is compared */
 };
 
-struct found {
+struct profile_peaks {
 	unsigned int nr;
 	struct peak_span span[MAX_PEAKS];
 	double share[MAX_PEAKS];
@@ -21,40 +22,32 @@ struct found {
 	bool reported[MAX_PEAKS];
 };
 
-static void find(const struct side *s, struct found *f)
+static void find(const struct compared_profile *s, struct profile_peaks *f)
 {
-	unsigned int i;
-
-	*f = (struct found){0};
+	*f = (struct profile_peaks){0};
 	f->nr = peaks_find_seen(s->profile, s->share_seen, f->span, MAX_PEAKS);
-	for (i = 0; i < f->nr; i++)
+	for (unsigned int i = 0; i < f->nr; i++)
 		f->share[i] = side_share(s, (int)f->span[i].range.low, (int)f->span[i].range.high);
 }
 
 /* Returns true if a peak of `f` has its mode in [low, high). */
-static bool has_mode(const struct found *f, int low, int high)
+static bool has_mode(const struct profile_peaks *f, int low, int high)
 {
-	unsigned int i;
-
-	for (i = 0; i < f->nr; i++) {
-		if ((int)f->span[i].mode >= low && (int)f->span[i].mode < high)
-			return true;
-	}
-	return false;
+	return any_of(i, f->nr, (int)f->span[i].mode >= low && (int)f->span[i].mode < high);
 }
 
 /*
  * Marks the peaks of `own` that `other` does not have, or has far lighter. Calls of `other` within
  * the tolerance of the range count as well, so that a drift is never an excess.
  */
-static void mark_excess(const struct side *own, struct found *f, const struct side *other,
-			const struct found *theirs, int drift, const struct compare_options *o)
+static void mark_excess(const struct compared_profile *own, struct profile_peaks *f,
+			const struct compared_profile *other, const struct profile_peaks *theirs,
+			int drift, const struct compare_options *o)
 {
 	double share, there;
-	unsigned int i;
 	int low, high;
 
-	for (i = 0; i < f->nr; i++) {
+	for (unsigned int i = 0; i < f->nr; i++) {
 		low = (int)f->span[i].range.low;
 		high = (int)f->span[i].range.high;
 		share = f->share[i];
@@ -78,17 +71,18 @@ static uint64_t mode_ns(const struct peak_span *p)
 }
 
 /* Reports a peak that is gone and a new one of about the same weight as one peak that moved. */
-static void report_moves(struct found *a, struct found *b, struct compare_pair *pair)
+static void report_moves(struct profile_peaks *a, struct profile_peaks *b,
+			 struct compare_pair *pair)
 {
 	double ratio, best_ratio;
-	unsigned int i, j, best;
+	unsigned int best;
 
-	for (i = 0; i < a->nr; i++) {
+	for (unsigned int i = 0; i < a->nr; i++) {
 		if (!a->alone[i])
 			continue;
 		best = b->nr;
 		best_ratio = log(2);
-		for (j = 0; j < b->nr; j++) {
+		for (unsigned int j = 0; j < b->nr; j++) {
 			ratio = fabs(log(a->share[i] / b->share[j]));
 			if (b->alone[j] && !b->reported[j] && ratio < best_ratio) {
 				best = j;
@@ -119,14 +113,13 @@ static bool diluted(double before, double after, const struct compare_pair *pair
 }
 
 /* Reports the peaks that only one side has (`alone`), or those that only changed their weight. */
-static void report_peaks(const struct found *f, const struct side *other, bool is_after, bool alone,
-			 int drift, struct compare_pair *pair)
+static void report_peaks(const struct profile_peaks *f, const struct compared_profile *other,
+			 bool is_after, bool alone, int drift, struct compare_pair *pair)
 {
 	struct compare_reason r;
-	unsigned int i;
 	double there;
 
-	for (i = 0; i < f->nr; i++) {
+	for (unsigned int i = 0; i < f->nr; i++) {
 		if (!f->excess[i] || f->reported[i] || f->alone[i] != alone)
 			continue;
 		there = side_share(other, (int)f->span[i].range.low - drift,
@@ -145,11 +138,11 @@ static void report_peaks(const struct found *f, const struct side *other, bool i
 	}
 }
 
-void compare_peaks(const struct side *before, const struct side *after,
+void compare_peaks(const struct compared_profile *before, const struct compared_profile *after,
 		   const struct compare_options *o, struct compare_pair *pair)
 {
 	int drift = (int)lround(fmin(o->tolerance, 2) * PT_RESOLUTION);
-	struct found a, b;
+	struct profile_peaks a, b;
 
 	find(before, &a);
 	find(after, &b);
@@ -165,17 +158,17 @@ void compare_peaks(const struct side *before, const struct side *after,
 	report_peaks(&a, after, false, false, drift, pair);
 }
 
-void compare_shape(const struct side *before, const struct side *after, int drift,
-		   struct compare_pair *pair)
+void compare_shape(const struct compared_profile *before, const struct compared_profile *after,
+		   int drift, struct compare_pair *pair)
 {
-	unsigned int nr = pair->nr_reasons, i;
+	unsigned int nr = pair->nr_reasons;
 	bool slower = pair->metrics.slower >= pair->metrics.faster;
-	struct found a, b;
+	struct profile_peaks a, b;
 
 	find(before, &a);
 	find(after, &b);
 	/* the same number of peaks, and one at another place: report that it moved */
-	for (i = 0; a.nr == b.nr && i < a.nr; i++) {
+	for (unsigned int i = 0; a.nr == b.nr && i < a.nr; i++) {
 		if (abs((int)a.span[i].mode - (int)b.span[i].mode) <= drift)
 			continue;
 		compare_add_reason(pair, (struct compare_reason){

@@ -51,13 +51,13 @@ void constants_add(struct constants *set, const struct rec_constant *rec)
 	    .high_ns = rec->high_ns > rec->low_ns ? rec->high_ns : rec->low_ns,
 	    .measured = rec->measured != 0,
 	};
-	unsigned int i, kept = 0;
+	unsigned int kept = 0;
 	bool gone;
 
 	if (!rec->low_ns || !rec->name || !rec->name[0])
 		return;
 	snprintf(c.name, sizeof(c.name), "%s", rec->name);
-	for (i = 0; i < set->nr; i++) {
+	for (unsigned int i = 0; i < set->nr; i++) {
 		gone =
 		    !strcmp(set->item[i].name, c.name) ||
 		    (c.measured && !set->item[i].measured && same_stem(set->item[i].name, c.name));
@@ -93,12 +93,11 @@ static const char *find_near(const struct constants *set, uint64_t low_ns, uint6
 {
 	const struct constant *c, *best = NULL;
 	double nearest = INFINITY, d;
-	unsigned int i;
 
 	if (!mode_ns || mode_ns < low_ns || high_ns < mode_ns ||
 	    (double)high_ns > 4 * (double)low_ns)
 		return "";
-	for (i = 0; i < set->nr; i++) {
+	for (unsigned int i = 0; i < set->nr; i++) {
 		c = &set->item[i];
 		if (c->device && !block)
 			continue;

@@ -4,8 +4,7 @@
  * and of protocols, and times measured on this host (REC_CONSTANT). A peak whose mode lies at such
  * a time is named after it.
  */
-#ifndef PEAKTOP_CONSTANTS_H
-#define PEAKTOP_CONSTANTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ const char *constants_near(const struct constants *set, uint64_t low_ns, uint64_
 /* The same for a peak of block requests, which may also match times of storage devices. */
 const char *constants_near_block(const struct constants *set, uint64_t low_ns, uint64_t high_ns,
 				 uint64_t mode_ns);
-
-#endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -72,13 +74,13 @@ static bool would_contain(struct model *m, const struct op *like)
 	return false;
 }
 
-struct side {
+struct diff_side {
 	struct model *m;
 	struct compare_set set;
 	struct compare_item *item;
 };
 
-static void add_item(struct side *s, const struct op *op)
+static void add_item(struct diff_side *s, const struct op *op)
 {
 	if (!op || !op->total.calls)
 		return;
@@ -101,8 +103,8 @@ static void omit(struct diff *d, const struct op *op, enum diff_left_out why)
 }
 
 /* Take an operation that is in one session or in both. `a` or `b` may be NULL. */
-static void take(struct diff *d, struct side *before, struct side *after, const struct op *a,
-		 const struct op *b)
+static void take(struct diff *d, struct diff_side *before, struct diff_side *after,
+		 const struct op *a, const struct op *b)
 {
 	if (!a && !would_contain(before->m, b)) {
 		omit(d, b, DIFF_ONLY_AFTER);
@@ -121,7 +123,7 @@ static void take(struct diff *d, struct side *before, struct side *after, const 
 	add_item(after, b);
 }
 
-static void take_all(struct diff *d, struct side *before, struct side *after)
+static void take_all(struct diff *d, struct diff_side *before, struct diff_side *after)
 {
 	for (size_t i = 0; i < model_nr_ops(before->m); i++) {
 		const struct op *a = model_op(before->m, i);
@@ -180,11 +182,7 @@ static int by_verdict(const void *x, const void *y)
 	const struct compare_pair *a = x, *b = y;
 	bool ca = a->verdict == COMPARE_CHANGED, cb = b->verdict == COMPARE_CHANGED;
 
-	if (ca != cb)
-		return ca ? -1 : 1;
-	if (a->score != b->score)
-		return a->score > b->score ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return descending(ca, cb) ?: descending(a->score, b->score) ?: strcmp(a->name, b->name);
 }
 
 static const struct op *op_of(struct model *m, const struct compare_item *item)
@@ -221,7 +219,7 @@ static int pairs(struct diff *d, struct model *before, struct model *after)
 int diff_models(struct model *before, struct model *after, struct diff *d)
 {
 	size_t most = model_nr_ops(before) + model_nr_ops(after) + 1;
-	struct side a = {.m = before}, b = {.m = after};
+	struct diff_side a = {.m = before}, b = {.m = after};
 	int err;
 
 	*d = (struct diff){.omitted = calloc(most, sizeof(*d->omitted)),

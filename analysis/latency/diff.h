@@ -3,8 +3,7 @@
  * What changed between two sessions: the operations that both measured, compared by compare.h.
  * An operation that only one of them measured is no change. Pure.
  */
-#ifndef PEAKTOP_DIFF_H
-#define PEAKTOP_DIFF_H
+#pragma once
 
 #include "analysis/latency/compare.h"
 #include "analysis/latency/model.h"
@@ -44,5 +43,3 @@ bool diff_same_program(const struct model *before, const struct model *after);
  * records. Returns 0 or -ENOMEM; release *d with diff_release(). */
 int diff_models(struct model *before, struct model *after, struct diff *d);
 void diff_release(struct diff *d);
-
-#endif

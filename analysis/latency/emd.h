@@ -9,8 +9,7 @@
  * the minimum has a closed form, the area between the two cumulative distributions, so the result
  * is exact. Pure.
  */
-#ifndef PEAKTOP_EMD_H
-#define PEAKTOP_EMD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ double emd_profiles(const struct profile *a, const struct profile *b);
  * is empty.
  */
 double emd_noise(const struct profile *a, const struct profile *b, double na, double nb);
-
-#endif

@@ -6,8 +6,7 @@
  * Pure: the same calls give the same log. Times are those of records, ns since the start of the
  * session.
  */
-#ifndef PEAKTOP_EVENT_LOG_H
-#define PEAKTOP_EVENT_LOG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ size_t event_log_nr(const struct event_log *log);
 const struct event *event_log_at(const struct event_log *log, size_t i);
 /* Returns a word for the kind: "peak appeared", "exec", "loss". */
 const char *event_kind_name(enum event_kind kind);
-
-#endif

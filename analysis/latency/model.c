@@ -59,6 +59,23 @@ const struct layer_off *model_layer_off(const struct model *m, uint32_t layer)
 	return &m->off[layer < LAYER_MAX ? layer : LAYER_FUNCTION];
 }
 
+/*
+ * Looks for events once per interval. A live screen begins with shorter slices, in which peaks
+ * come, go and move by chance.
+ */
+static void look_for_events(struct model *m, const struct rec_tick *rec)
+{
+	const struct rec_meta *meta = model_meta(m);
+	uint64_t interval = meta ? meta->interval_ns : 0;
+	struct rec_tick whole = *rec;
+
+	if (m->events_ns && rec->end_ns - m->events_ns < interval - interval / 8)
+		return;
+	whole.start_ns = m->events_ns ? m->events_ns : rec->start_ns;
+	m->events_ns = rec->end_ns;
+	model_events_tick(m, &whole);
+}
+
 static int feed_tick(struct model *m, const struct rec_tick *rec)
 {
 	if (rec->end_ns < rec->start_ns)
@@ -67,7 +84,7 @@ static int feed_tick(struct model *m, const struct rec_tick *rec)
 		return -EINVAL;
 	for (size_t i = 0; i < m->nr_ops; i++) {
 		model_op_tick(m->op[i], rec);
-		model_peaks_tick(m->op[i]);
+		model_peaks_tick(m, m->op[i]);
 	}
 	for (uint32_t l = 0; rec->layers && l < LAYER_MAX; l++)
 		if (!(rec->layers & 1u << l))
@@ -77,7 +94,7 @@ static int feed_tick(struct model *m, const struct rec_tick *rec)
 	m->tick_end[m->nr_slices++ % MODEL_TICKS] = rec->end_ns;
 	if (rec->end_ns > m->elapsed_ns)
 		m->elapsed_ns = rec->end_ns;
-	model_events_tick(m, rec);
+	look_for_events(m, rec);
 	m->revision++;
 	return 0;
 }
@@ -126,9 +143,9 @@ int model_feed(struct model *m, const struct record *rec)
 {
 	switch (rec->type) {
 	case REC_META:
-		return model_feed_meta(m, &rec->meta);
+		return model_feed_meta(m, rec);
 	case REC_TARGET:
-		return model_feed_target(m, &rec->target);
+		return model_feed_target(m, rec);
 	case REC_TARGET_END:
 		return model_feed_target_end(m, &rec->target_end);
 	case REC_OP:
@@ -159,11 +176,11 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_REFUSED:
 		return feed_refused(m, &rec->refused);
 	case REC_PHASES:
-		return model_feed_phases(m, &rec->phases);
+		return model_feed_phases(m, rec);
 	case REC_CHECK:
-		return model_feed_check(m, &rec->check);
+		return model_feed_check(m, rec);
 	case REC_CONSTANT:
-		return model_feed_constant(m, &rec->constant);
+		return model_feed_constant(m, rec);
 	case REC_SITE:
 	case REC_MARK:
 	case REC_DESCENT:
@@ -180,6 +197,8 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_CALL:
 	case REC_WITNESS:
 	case REC_FNODE:
+	case REC_BUILD_ID:
+	case REC_SAVED_PROFILE:
 	case REC_INLINES:
 	case REC_WALK:
 	case REC_NEW_RETURN:
@@ -236,7 +255,7 @@ const struct op *model_op_peaks(struct model *m, uint32_t number)
 
 const struct rec_meta *model_meta(const struct model *m)
 {
-	return m->has_meta ? &m->meta : NULL;
+	return m->meta ? &m->meta->meta : NULL;
 }
 
 size_t model_nr_targets(const struct model *m)
@@ -246,7 +265,7 @@ size_t model_nr_targets(const struct model *m)
 
 const struct rec_target *model_target(const struct model *m, size_t i)
 {
-	return i < m->nr_targets ? &m->target[i].rec : NULL;
+	return i < m->nr_targets ? &m->target[i].rec->target : NULL;
 }
 
 bool model_target_ended(const struct model *m, size_t i)
@@ -259,9 +278,14 @@ const struct rec_cost *model_cost(const struct model *m)
 	return &m->cost;
 }
 
+uint32_t model_layers(const struct model *m)
+{
+	return m->last_tick.layers;
+}
+
 const struct rec_phases *model_phases(const struct model *m)
 {
-	return m->has_phases ? &m->phases : NULL;
+	return m->phases ? &m->phases->phases : NULL;
 }
 
 const struct rec_loss *model_loss(const struct model *m)
@@ -286,7 +310,7 @@ size_t model_nr_notes(const struct model *m)
 
 const struct rec_note *model_note(const struct model *m, size_t i)
 {
-	return i < m->nr_notes ? &m->note[i] : NULL;
+	return i < m->nr_notes ? &m->note[i]->note : NULL;
 }
 
 size_t model_nr_checks(const struct model *m)
@@ -296,7 +320,7 @@ size_t model_nr_checks(const struct model *m)
 
 const struct rec_check *model_check(const struct model *m, size_t i)
 {
-	return i < m->nr_checks ? &m->check[i] : NULL;
+	return i < m->nr_checks ? &m->check[i]->check : NULL;
 }
 
 size_t model_nr_constants(const struct model *m)
@@ -306,7 +330,16 @@ size_t model_nr_constants(const struct model *m)
 
 const struct rec_constant *model_constant(const struct model *m, size_t i)
 {
-	return i < m->nr_constants ? &m->constant[i] : NULL;
+	return i < m->nr_constants ? &m->constant[i]->constant : NULL;
+}
+
+uint64_t model_constant_ns(const struct model *m, const char *name)
+{
+	for (size_t i = 0; i < m->nr_constants; i++) {
+		if (!strcmp(m->constant[i]->constant.name, name))
+			return m->constant[i]->constant.high_ns;
+	}
+	return 0;
 }
 
 const struct thread_choice *model_choice(const struct model *m)

@@ -8,8 +8,7 @@
  * whole slice (scale.h); `share_seen` is the share of the calls that was seen. Everything that a
  * getter returns stays valid until the next model_feed().
  */
-#ifndef PEAKTOP_MODEL_H
-#define PEAKTOP_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +54,9 @@ struct peak_related {
 	double score; /* 0..1 */
 };
 
+/* If a larger share of the calls was seen, all were: the rest is rounding. */
+#define ALL_SEEN 0.9995
+
 /* Why a peak is not listed. */
 enum peak_fold {
 	PEAK_LISTED = 0,
@@ -66,6 +68,8 @@ enum peak_fold {
 	PEAK_INTERRUPTED, /* a shadow: calls of another peak that were interrupted */
 	/* the same computation as a neighbouring peak, at another CPU speed */
 	PEAK_SPEED,
+	/* a shadow: calls of another peak that something delayed without a trace */
+	PEAK_UNTRACED,
 };
 
 struct peak {
@@ -144,8 +148,13 @@ struct op {
 	 * waited for a lock and not for a condition; -1: not known, or another operation
 	 */
 	double lock_share;
-	/* total time; by samples if most latencies are below measurable_ns */
+	/*
+	 * total time; by samples if most latencies are below measurable_ns; if the calls are
+	 * sampled, at most the wall time of the threads that call
+	 */
 	uint64_t time_ns;
+	/* so many threads call, each in one call at a time: its time has a limit; 0: not known */
+	uint64_t most_callers;
 	/*
 	 * most latencies are below measurable_ns: latencies, and times computed from them, are
 	 * meaningless
@@ -207,13 +216,19 @@ uint64_t model_elapsed_ns(const struct model *m);
  * and a burst is reported after its end. `elapsed_ns`: of the measurement.
  */
 double model_covered_ns(const struct op *op, double elapsed_ns);
+/* Returns the sum of the latencies, at most what the threads that call can spend. */
+uint64_t model_total_ns(const struct op *op);
 uint64_t model_nr_slices(const struct model *m);
+/* Returns the layers that were switched on in the last slice: 1 << enum layer; 0: not known. */
+uint32_t model_layers(const struct model *m);
 size_t model_nr_notes(const struct model *m);
 const struct rec_note *model_note(const struct model *m, size_t i);
 size_t model_nr_checks(const struct model *m);
 const struct rec_check *model_check(const struct model *m, size_t i);
 size_t model_nr_constants(const struct model *m);
 const struct rec_constant *model_constant(const struct model *m, size_t i);
+/* Returns the time of this host with this name, ns; 0: not measured. */
+uint64_t model_constant_ns(const struct model *m, const char *name);
 /*
  * The times in which a layer was switched off, oldest first, since the start of the session. If
  * there are too many, the oldest are left out.
@@ -236,5 +251,3 @@ const struct threads *model_threads(const struct model *m);
 /* Returns the threads whose calls are counted; none: all. */
 struct thread_choice;
 const struct thread_choice *model_choice(const struct model *m);
-
-#endif

@@ -3,10 +3,8 @@
 #include "analysis/latency/model_impl.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 
@@ -24,11 +22,7 @@ static struct event *add(struct model *m, struct event *e, const char *fmt, ...)
 /* Returns the line of the event; NULL: none. */
 static struct event *add(struct model *m, struct event *e, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	va_end(ap);
+	format_arguments(e->text, sizeof(e->text), fmt);
 	if (!e->at_ns)
 		e->at_ns = m->elapsed_ns;
 	return event_log_add(&m->events.log, e);

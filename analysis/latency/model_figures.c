@@ -5,6 +5,7 @@
 #include "analysis/latency/model_impl.h"
 
 #define INTERVAL_95 1.96
+enum { CALLER_LEAST = 3 };
 
 /*
  * Returns the share of the calls that were timed; without calls, the share of the time that was
@@ -63,17 +64,24 @@ static double mean_error(const struct profile *p, double seen)
  * Latencies below a third of the correction are only a quarter of what was measured
  * (bpf/measure.h); latencies below their error may as well be 0.
  */
+uint64_t model_measurable_ns(const struct op_state *op)
+{
+	uint64_t third = op->correction_ns / 3;
+
+	if (!op->pub.error_ns)
+		return 0;
+	return third > op->pub.error_ns ? third : op->pub.error_ns;
+}
+
 static void set_measurable(const struct model *m, struct op_state *op)
 {
 	const struct profile *p = &op->pub.total;
-	uint64_t least =
-	    op->correction_ns / 3 > op->pub.error_ns ? op->correction_ns / 3 : op->pub.error_ns;
 
-	op->pub.measurable_ns = op->pub.error_ns ? least : 0;
+	op->pub.measurable_ns = model_measurable_ns(op);
 	op->pub.ticks = op->ticks;
 	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
 	op->pub.below_measurable =
-	    op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < least;
+	    op->pub.measurable_ns && p->calls && profile_quantile(p, 0.5) < op->pub.measurable_ns;
 	op->pub.time_ns = p->sum_ns;
 	if (op->pub.below_measurable && op->ticks)
 		op->pub.time_ns = whole_number(op->pub.sampled_share *
@@ -112,12 +120,38 @@ static void set_intervals(const struct model *m, struct op_state *op)
 	op->pub.total_high_ns = (double)p->sum_ns * (1 + of_high);
 }
 
+/*
+ * A thread that is in one call at a time spends no more than the wall time in them. Few long calls
+ * in bursts can be scaled up to several times that.
+ */
+static void limit_time(const struct model *m, struct op_state *op)
+{
+	const struct slice *last =
+	    op->pub.nr_slices ? &op->pub.slices[op->pub.nr_slices - 1] : NULL;
+	double callers = (double)op->callers,
+	       most = callers * model_covered_ns(&op->pub, (double)m->elapsed_ns);
+
+	op->pub.most_callers = 0;
+	/* if a caller was seen less often, there may be others that were not seen at all */
+	if (op->scale.gap <= 0 || !op->callers || op->scale.seen < CALLER_LEAST * callers)
+		return;
+	if (((double)op->pub.time_ns > most ||
+	     (last && (double)last->sum_ns > callers * (double)(last->end_ns - last->start_ns))) &&
+	    samples_overlap(&op->samples))
+		return;
+	op->pub.most_callers = op->callers;
+	op->pub.time_ns = whole_number(fmin((double)op->pub.time_ns, most));
+	op->pub.total_low_ns = fmin(op->pub.total_low_ns, most);
+	op->pub.total_high_ns = fmin(op->pub.total_high_ns, most);
+}
+
 void model_set_figures(const struct model *m, struct op_state *op)
 {
 	op->pub.share_seen = share_seen(op);
 	op->pub.floor_ns = floor_ns(&op->pub.total);
 	set_intervals(m, op);
 	set_measurable(m, op);
+	limit_time(m, op);
 	op->pub.lock_share = model_lock_share(op);
 }
 
@@ -135,4 +169,12 @@ double model_covered_ns(const struct op *op, double elapsed_ns)
 	    (double)op->slices[0].start_ns - since < elapsed_ns)
 		return elapsed_ns + since - (double)op->slices[0].start_ns;
 	return elapsed_ns;
+}
+
+uint64_t model_total_ns(const struct op *op)
+{
+	double high = op->total_high_ns;
+
+	return op->most_callers && (double)op->total.sum_ns > high ? whole_number(high)
+								   : op->total.sum_ns;
 }

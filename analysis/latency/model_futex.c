@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the system call futex waits for: its number alone does not tell a lock from an idle wait. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/futex.h"
@@ -18,25 +17,19 @@ static bool waits_for_lock(uint32_t known, const uint64_t *args)
 
 double model_lock_share(const struct op_state *op)
 {
-	unsigned int n = op->samples.nr;
-	const struct call_sample **call;
-	double *weight, all = 0, lock = 0;
+	struct weighted_calls calls;
+	double all = 0, lock = 0;
 
 	if (op->pub.layer != LAYER_SYSCALL || strcmp(op->pub.name, "syscall:futex"))
 		return -1;
-	call = malloc((n + 1) * sizeof(struct call_sample *));
-	weight = malloc((n + 1) * sizeof(*weight));
-	if (call && weight) {
-		samples_list(&op->samples, &op->pub.total, call, weight);
-		for (unsigned int i = 0; i < n; i++) {
-			double ns = weight[i] * (double)call[i]->latency_ns;
+	samples_list(&op->samples, &op->pub.total, &calls);
+	for (unsigned int i = 0; i < calls.nr; i++) {
+		double ns = calls.weight[i] * (double)calls.call[i]->latency_ns;
 
-			all += ns;
-			lock += waits_for_lock(call[i]->known, call[i]->args) ? ns : 0;
-		}
+		all += ns;
+		lock += waits_for_lock(calls.call[i]->known, calls.call[i]->args) ? ns : 0;
 	}
-	free(weight);
-	free(call);
+	weighted_calls_release(&calls);
 	for (unsigned int i = 0; op->open && i < op->open->nr; i++) {
 		const struct open_call *c = &op->open->call[i];
 

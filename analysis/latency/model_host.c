@@ -9,18 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/short_name.h"
-
-/* Returns a copy of a text from a record, at most MODEL_TEXT bytes; NULL if out of memory. */
-static char *model_text(const char *text)
-{
-	return strndup(text ? text : "", MODEL_TEXT);
-}
+#include "analysis/session/record_copy.h"
 
 int model_set_text(const char **to, const char *text)
 {
-	char *copy = model_text(text);
+	char *copy = strndup(text ? text : "", MODEL_TEXT);
 
 	if (!copy)
 		return -ENOMEM;
@@ -32,10 +28,9 @@ int model_set_text(const char **to, const char *text)
 int model_set_shown(const char **to, const struct rec_op *rec)
 {
 	const char *label = rec->label && *rec->label ? rec->label : rec->name;
-	struct buf b;
+	struct buf b = {.max = MODEL_TEXT};
 	int err;
 
-	buf_init(&b, MODEL_TEXT);
 	if (rec->layer == LAYER_FUNCTION && label)
 		short_name(&b, label);
 	err = model_set_text(to, b.data && !b.err ? b.data : label);
@@ -43,66 +38,33 @@ int model_set_shown(const char **to, const struct rec_op *rec)
 	return err;
 }
 
-static void free_text(const char *text)
+/* Replaces *to by a copy of a record. Returns 0, or -ENOMEM with *to unchanged. */
+static int keep(struct record **to, const struct record *rec)
 {
-	free((void *)text);
-}
+	struct record *copy = record_copy(rec);
 
-/* Replaces each text of a freshly copied record by a copy of its own; all or none. */
-static int own_texts(const char **text[], unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		*text[i] = model_text(*text[i]);
-		if (*text[i])
-			continue;
-		while (i--)
-			free_text(*text[i]);
+	if (!copy)
 		return -ENOMEM;
-	}
+	free(*to);
+	*to = copy;
 	return 0;
 }
 
-int model_feed_meta(struct model *m, const struct rec_meta *rec)
+int model_feed_meta(struct model *m, const struct record *rec)
 {
-	struct rec_meta copy = *rec;
-	const char **text[] = {&copy.version, &copy.host, &copy.kernel, &copy.boot_id,
-			       &copy.command};
-	int err;
+	int err = m->meta ? -EINVAL : keep(&m->meta, rec);
 
-	if (m->has_meta)
-		return -EINVAL;
-	err = own_texts(text, 5);
-	if (err)
-		return err;
-	m->meta = copy;
-	m->has_meta = true;
-	m->revision++;
-	return 0;
+	m->revision += !err;
+	return err;
 }
 
 /* Returns the newest entry of a pid, because the kernel reuses pids. */
 static struct model_target *find_target(struct model *m, uint32_t pid)
 {
 	for (size_t i = m->nr_targets; i-- > 0;)
-		if (m->target[i].rec.pid == pid)
+		if (m->target[i].rec->target.pid == pid)
 			return &m->target[i];
 	return NULL;
-}
-
-/* Makes room for one more entry in an array of `nr` entries that holds at most `max`. */
-static int grow(void *array, size_t size, size_t nr, size_t max)
-{
-	void **p = array, *grown;
-
-	if (nr >= max)
-		return -ENOMEM;
-	if (nr & (nr - 1))
-		return 0;
-	grown = realloc(*p, (nr ? nr * 2 : 1) * size);
-	if (!grown)
-		return -ENOMEM;
-	*p = grown;
-	return 0;
 }
 
 /*
@@ -114,50 +76,39 @@ static void drop_ended_target(struct model *m)
 	for (size_t i = 0; i < m->nr_targets; i++) {
 		struct model_target *t = &m->target[i];
 
-		if (!t->ended || t->rec.requested)
+		if (!t->ended || t->rec->target.requested)
 			continue;
-		free_text(t->rec.comm);
-		free_text(t->rec.exe);
+		free(t->rec);
 		memmove(t, t + 1, (m->nr_targets - i - 1) * sizeof(*t));
 		m->nr_targets--;
 		return;
 	}
 }
 
-int model_feed_target(struct model *m, const struct rec_target *rec)
+int model_feed_target(struct model *m, const struct record *rec)
 {
-	struct model_target *t = find_target(m, rec->pid);
-	struct rec_target copy = *rec;
-	const char **text[] = {&copy.comm, &copy.exe};
-	bool known = t && t->rec.started_ns == rec->started_ns;
-	int err;
+	struct model_target *t = find_target(m, rec->target.pid), fresh = {0};
+	/* An exec keeps pid and start time; another start time means another process. */
+	bool known = t && t->rec->target.started_ns == rec->target.started_ns;
+	int err = rec->target.pid ? keep(known ? &t->rec : &fresh.rec, rec) : -EINVAL;
 
-	if (!rec->pid)
-		return -EINVAL;
-	err = own_texts(text, 2);
 	if (err)
 		return err;
-	/* An exec keeps pid and start time; another start time means another process. */
-	if (known) {
-		free_text(t->rec.comm);
-		free_text(t->rec.exe);
-	} else {
+	if (!known) {
 		if (m->nr_targets == MODEL_MAX_TARGETS)
 			drop_ended_target(m);
-		err = grow(&m->target, sizeof(*m->target), m->nr_targets, MODEL_MAX_TARGETS);
-		if (err) {
-			free_text(copy.comm);
-			free_text(copy.exe);
-			return err;
+		if (array_grow(m->target, m->nr_targets, m->cap_targets, MODEL_MAX_TARGETS)) {
+			free(fresh.rec);
+			return -ENOMEM;
 		}
-		t = find_target(m, rec->pid);
+		t = find_target(m, rec->target.pid);
 		if (t)
 			t->ended = true;
 		t = &m->target[m->nr_targets++];
+		*t = fresh;
 	}
-	t->rec = copy;
 	t->ended = false;
-	model_events_target(m, &t->rec, known);
+	model_events_target(m, &t->rec->target, known);
 	return 0;
 }
 
@@ -168,7 +119,7 @@ int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
 	if (!t || t->ended)
 		return -EINVAL;
 	t->ended = true;
-	model_events_target_end(m, &t->rec, rec);
+	model_events_target_end(m, &t->rec->target, rec);
 	return 0;
 }
 
@@ -181,7 +132,7 @@ static size_t lightest_note(const struct model *m)
 	size_t least = 0;
 
 	for (size_t i = 1; i + 1 < m->nr_notes; i++)
-		if (m->note[i].level < m->note[least].level)
+		if (m->note[i]->note.level < m->note[least]->note.level)
 			least = i;
 	return least;
 }
@@ -193,151 +144,95 @@ static size_t lightest_note(const struct model *m)
 int model_feed_note(struct model *m, uint32_t level, const char *text)
 {
 	static const char more[] = "there were too many notes; the later ones are missing";
-	struct rec_note note = {.level = level > NOTE_ERROR ? NOTE_ERROR : level};
-
-	for (size_t i = 0; i < m->nr_notes; i++) {
-		if (!strncmp(m->note[i].text, text ? text : "", MODEL_TEXT)) {
-			if (note.level > m->note[i].level)
-				m->note[i].level = note.level;
-			return 0;
-		}
-	}
-	if (m->nr_notes == MODEL_MAX_NOTES) {
-		size_t least = lightest_note(m);
-
-		if (note.level <= m->note[least].level)
-			return 0;
-		note.text = model_text(text);
-		if (!note.text)
-			return -ENOMEM;
-		free_text(m->note[least].text);
-		memmove(&m->note[least], &m->note[least + 1],
-			(MODEL_MAX_NOTES - 2 - least) * sizeof(note));
-		m->note[MODEL_MAX_NOTES - 2] = note;
-		return 0;
-	}
-	if (m->nr_notes == MODEL_MAX_NOTES - 1) {
-		note.text = strdup(more);
-		note.level = NOTE_INFO;
-		if (!note.text)
-			return -ENOMEM;
-		m->note[m->nr_notes++] = note;
-		return model_feed_note(m, level, text);
-	}
-	note.text = model_text(text);
-	if (!note.text)
-		return -ENOMEM;
-	m->note[m->nr_notes++] = note;
-	return 0;
-}
-
-int model_feed_check(struct model *m, const struct rec_check *rec)
-{
-	struct rec_check copy = *rec;
-	const char **text[] = {&copy.name, &copy.needed_for, &copy.remedy};
-	size_t i;
-	int err = own_texts(text, 3);
-
-	if (err)
-		return err;
-	for (i = 0; i < m->nr_checks; i++)
-		if (!strcmp(m->check[i].name, copy.name))
-			break;
-	if (i == m->nr_checks) {
-		err = grow(&m->check, sizeof(*m->check), i, MODEL_MAX_CHECKS);
-		if (err) {
-			for (i = 0; i < 3; i++)
-				free_text(*text[i]);
-			return err;
-		}
-		m->nr_checks++;
-	} else {
-		free_text(m->check[i].name);
-		free_text(m->check[i].needed_for);
-		free_text(m->check[i].remedy);
-	}
-	m->check[i] = copy;
-	return 0;
-}
-
-int model_feed_constant(struct model *m, const struct rec_constant *rec)
-{
-	struct rec_constant copy = *rec;
-	const char **text[] = {&copy.name};
-	size_t i;
+	struct record rec = {
+	    .type = REC_NOTE,
+	    .note = {.level = level > NOTE_ERROR ? NOTE_ERROR : level, .text = text ? text : ""}};
+	size_t at = m->nr_notes;
 	int err;
 
-	if (rec->high_ns < rec->low_ns)
+	for (size_t i = 0; i < m->nr_notes; i++) {
+		if (!strncmp(m->note[i]->note.text, rec.note.text, MODEL_TEXT)) {
+			if (rec.note.level > m->note[i]->note.level)
+				m->note[i]->note.level = rec.note.level;
+			return 0;
+		}
+	}
+	if (m->nr_notes == MODEL_MAX_NOTES - 1) {
+		const struct record last = {.type = REC_NOTE,
+					    .note = {.level = NOTE_INFO, .text = more}};
+
+		err = keep(&m->note[at], &last);
+		if (err)
+			return err;
+		m->nr_notes++;
+	}
+	if (m->nr_notes == MODEL_MAX_NOTES) {
+		struct record *replaced;
+
+		at = lightest_note(m);
+		if (rec.note.level <= m->note[at]->note.level)
+			return 0;
+		replaced = m->note[at];
+		memmove(&m->note[at], &m->note[at + 1],
+			(MODEL_MAX_NOTES - 2 - at) * sizeof(m->note[0]));
+		at = MODEL_MAX_NOTES - 2;
+		m->note[at] = replaced;
+		return keep(&m->note[at], &rec);
+	}
+	err = keep(&m->note[at], &rec);
+	m->nr_notes += !err;
+	return err;
+}
+
+int model_feed_check(struct model *m, const struct record *rec)
+{
+	size_t i = 0;
+	int err;
+
+	while (i < m->nr_checks && strcmp(m->check[i]->check.name, rec->check.name))
+		i++;
+	err = i < MODEL_MAX_CHECKS ? keep(&m->check[i], rec) : -ENOMEM;
+	if (!err && i == m->nr_checks)
+		m->nr_checks++;
+	return err;
+}
+
+int model_feed_constant(struct model *m, const struct record *rec)
+{
+	const struct rec_constant *c = &rec->constant;
+	size_t i = 0;
+	int err;
+
+	if (c->high_ns < c->low_ns)
 		return -EINVAL;
-	err = own_texts(text, 1);
+	while (i < m->nr_constants && strcmp(m->constant[i]->constant.name, c->name))
+		i++;
+	err = i < MODEL_MAX_CONSTANTS ? keep(&m->constant[i], rec) : -ENOMEM;
 	if (err)
 		return err;
-	for (i = 0; i < m->nr_constants; i++)
-		if (!strcmp(m->constant[i].name, copy.name))
-			break;
-	if (i == m->nr_constants) {
-		err = grow(&m->constant, sizeof(*m->constant), i, MODEL_MAX_CONSTANTS);
-		if (err) {
-			free_text(copy.name);
-			return err;
-		}
+	if (i == m->nr_constants)
 		m->nr_constants++;
-	} else {
-		free_text(m->constant[i].name);
-	}
-	m->constant[i] = copy;
-	constants_add(&m->constants, rec);
+	constants_add(&m->constants, c);
 	m->revision++;
 	return 0;
 }
 
-int model_feed_phases(struct model *m, const struct rec_phases *rec)
+int model_feed_phases(struct model *m, const struct record *rec)
 {
-	struct rec_phases copy = *rec;
-
-	copy.begin = model_text(rec->begin);
-	copy.end = model_text(rec->end);
-	if (!copy.begin || !copy.end) {
-		free_text(copy.begin);
-		free_text(copy.end);
-		return -ENOMEM;
-	}
-	if (m->has_phases) {
-		free_text(m->phases.begin);
-		free_text(m->phases.end);
-	}
-	m->phases = copy;
-	m->has_phases = true;
-	return 0;
+	return keep(&m->phases, rec);
 }
 
 void model_host_release(struct model *m)
 {
-	if (m->has_phases) {
-		free_text(m->phases.begin);
-		free_text(m->phases.end);
-	}
-	if (m->has_meta) {
-		free_text(m->meta.version);
-		free_text(m->meta.host);
-		free_text(m->meta.kernel);
-		free_text(m->meta.boot_id);
-		free_text(m->meta.command);
-	}
-	for (size_t i = 0; i < m->nr_targets; i++) {
-		free_text(m->target[i].rec.comm);
-		free_text(m->target[i].rec.exe);
-	}
+	free(m->phases);
+	free(m->meta);
+	for (size_t i = 0; i < m->nr_targets; i++)
+		free(m->target[i].rec);
 	for (size_t i = 0; i < m->nr_notes; i++)
-		free_text(m->note[i].text);
-	for (size_t i = 0; i < m->nr_checks; i++) {
-		free_text(m->check[i].name);
-		free_text(m->check[i].needed_for);
-		free_text(m->check[i].remedy);
-	}
+		free(m->note[i]);
+	for (size_t i = 0; i < m->nr_checks; i++)
+		free(m->check[i]);
 	for (size_t i = 0; i < m->nr_constants; i++)
-		free_text(m->constant[i].name);
+		free(m->constant[i]);
 	free(m->target);
-	free(m->check);
-	free(m->constant);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to model*.c. */
-#ifndef PEAKTOP_MODEL_IMPL_H
-#define PEAKTOP_MODEL_IMPL_H
+#pragma once
 
 #include "analysis/latency/constants.h"
 #include "analysis/latency/event_log.h"
@@ -53,6 +52,7 @@ struct op_series {
 	uint64_t version, revision;
 	unsigned int room;	 /* number of peaks that `calls` has room for */
 	unsigned int known_from; /* first slice in which the operation was known */
+	double all[MODEL_TICKS]; /* calls of the operation, as they are */
 	double calls[][MODEL_TICKS];
 };
 
@@ -83,6 +83,7 @@ struct op_state {
 	struct weight weight;	    /* weight of the last slice with armed time */
 	struct scale scale;	    /* estimate of the calls in gaps, and its error */
 	uint64_t correction_ns;	    /* from the last record */
+	uint64_t callers;	    /* threads that called; 0: not known */
 	uint64_t ticks, ticks_in;   /* CPU samples of the target, and those in this function */
 	struct weight_carry *carry; /* NULL until a weight other than 1 occurs */
 	uint64_t carry_sum, carry_abnormal, carry_unseen;
@@ -117,7 +118,7 @@ struct op_state {
 };
 
 struct model_target {
-	struct rec_target rec;
+	struct record *rec;
 	bool ended;
 };
 
@@ -126,20 +127,19 @@ struct model {
 	size_t nr_ops, cap_ops;
 	size_t slice_bytes, nr_samples; /* sums over all operations */
 
-	bool has_meta;
-	struct rec_meta meta;
+	/* Copies of records. */
+	struct record *meta, *phases; /* NULL: none came */
 	struct model_target *target;
-	size_t nr_targets;
+	size_t nr_targets, cap_targets;
+	struct record *note[MODEL_MAX_NOTES];
+	size_t nr_notes;
+	struct record *check[MODEL_MAX_CHECKS];
+	size_t nr_checks;
+	struct record *constant[MODEL_MAX_CONSTANTS];
+	size_t nr_constants;
+
 	struct rec_cost cost;
 	struct rec_loss loss;
-	bool has_phases;
-	struct rec_phases phases; /* the model owns its texts */
-	struct rec_note note[MODEL_MAX_NOTES];
-	size_t nr_notes;
-	struct rec_check *check;
-	size_t nr_checks;
-	struct rec_constant *constant;
-	size_t nr_constants;
 	struct constants constants; /* includes the well-known ones */
 	struct model_events events;
 	struct threads threads;
@@ -152,6 +152,7 @@ struct model {
 	bool ticked;
 	struct rec_tick last_tick;
 	uint64_t nr_slices, elapsed_ns;
+	uint64_t events_ns; /* end of the slice after which events were looked for last */
 	uint64_t tick_end[MODEL_TICKS]; /* end of the last slices; slice n is at n % MODEL_TICKS */
 	struct layer_off off[LAYER_MAX];
 };
@@ -162,13 +163,13 @@ int model_set_text(const char **to, const char *text);
 int model_set_shown(const char **to, const struct rec_op *rec);
 
 /* model_host.c: everything except operations */
-int model_feed_meta(struct model *m, const struct rec_meta *rec);
-int model_feed_target(struct model *m, const struct rec_target *rec);
+int model_feed_meta(struct model *m, const struct record *rec);
+int model_feed_target(struct model *m, const struct record *rec);
 int model_feed_target_end(struct model *m, const struct rec_target_end *rec);
 int model_feed_note(struct model *m, uint32_t level, const char *text);
-int model_feed_phases(struct model *m, const struct rec_phases *rec);
-int model_feed_check(struct model *m, const struct rec_check *rec);
-int model_feed_constant(struct model *m, const struct rec_constant *rec);
+int model_feed_phases(struct model *m, const struct record *rec);
+int model_feed_check(struct model *m, const struct record *rec);
+int model_feed_constant(struct model *m, const struct record *rec);
 void model_host_release(struct model *m);
 
 /* model_events.c: the event log */
@@ -202,12 +203,14 @@ void model_op_free(struct op_state *op);
 /* model_peaks.c: peaks and their properties */
 /* Brings the figures in op->pub that do not depend on peaks up to date: model_figures.c. */
 void model_set_figures(const struct model *m, struct op_state *op);
+/* Returns the latency below which calls cannot be told from empty ones; 0: no such limit. */
+uint64_t model_measurable_ns(const struct op_state *op);
 /* Returns the figure for op->pub.lock_share: model_futex.c. */
 double model_lock_share(const struct op_state *op);
 /* From now on the peaks keep their numbers, which somebody sees. */
 void model_fix_numbers(struct op_state *op);
 /* Ends the slice: finds the peaks and their ids. */
-void model_peaks_tick(struct op_state *op);
+void model_peaks_tick(const struct model *m, struct op_state *op);
 /* Brings op->pub and its peaks up to date, without values, related peaks and periods. */
 void model_refresh(const struct model *m, struct op_state *op);
 /*
@@ -223,12 +226,10 @@ int model_related(struct model *m, struct op_state *op, unsigned int *nr);
 /* model_preempt.c */
 /* Fills run_queue_share, expected_preempted and seen_preempted of all peaks. */
 void model_preemption(const struct model *m, struct op_state *op,
-		      const struct call_sample *const *call, const double *weight, unsigned int n);
+		      const struct weighted_calls *calls);
 
 /* `part` of `whole`; 0 if there is nothing of it. */
 static inline double ratio(double part, double whole)
 {
 	return whole > 0 ? part / whole : 0;
 }
-
-#endif

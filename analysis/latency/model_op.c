@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Operations and their data, slice by slice. */
-#include "analysis/base/array.h"
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -202,6 +201,7 @@ static int feed_slice(struct model *m, const struct rec_profile *rec, struct wei
 	op->pub.unseen =
 	    add_saturating(op->pub.unseen, weight_figure(w, &op->carry_unseen, rec->unseen));
 	op->correction_ns = rec->correction_ns;
+	op->callers += rec->callers;
 	op->ticks += rec->ticks;
 	op->ticks_in += rec->ticks_in;
 	op->pub.error_ns = rec->error_ns;
@@ -239,6 +239,7 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 		one.start_ns = rec->start_ns + length / parts * k;
 		one.end_ns = k + 1 == parts ? rec->end_ns : one.start_ns + length / parts;
 		one.armed_ns = part_of(rec->armed_ns, k, parts);
+		one.callers = part_of(rec->callers, k, parts);
 		one.ticks = part_of(rec->ticks, k, parts);
 		one.ticks_in = part_of(rec->ticks_in, k, parts);
 		one.sum_ns = part_of(rec->sum_ns, k, parts);
@@ -340,7 +341,8 @@ static int feed_nearly_unseen(struct model *m, struct op_state *op, const struct
 	int err;
 
 	unseen.end_ns = seen.start_ns = rec->end_ns - rec->armed_ns;
-	unseen.armed_ns = unseen.ticks = unseen.ticks_in = unseen.abnormal = unseen.unseen = 0;
+	unseen.callers = unseen.armed_ns = unseen.ticks = unseen.ticks_in = unseen.abnormal =
+	    unseen.unseen = 0;
 	unseen.cpu_ns -= rec->armed_cpu_ns < rec->cpu_ns ? rec->armed_cpu_ns : rec->cpu_ns;
 	err = feed_unseen(m, op, &unseen);
 	return err || !rec->armed_ns ? err

@@ -10,9 +10,7 @@
 /* Returns the position of the first operation whose number is not below `number`. */
 static size_t position(const struct model *m, uint32_t number)
 {
-	size_t low = lower_bound(i, m->nr_ops, m->op[i]->pub.op < number);
-
-	return low;
+	return lower_bound(i, m->nr_ops, m->op[i]->pub.op < number);
 }
 
 struct op_state *model_find_op(const struct model *m, uint32_t number)
@@ -124,12 +122,7 @@ static int insert(struct model *m, struct op_state *op)
 {
 	size_t at = position(m, op->pub.op);
 
-	if (array_grow(m->op, m->nr_ops, m->cap_ops, MODEL_MAX_OPS))
-		return -ENOMEM;
-	memmove(&m->op[at + 1], &m->op[at], (m->nr_ops - at) * sizeof(struct op_state *));
-	m->op[at] = op;
-	m->nr_ops++;
-	return 0;
+	return array_insert(m->op, at, m->nr_ops, m->cap_ops, MODEL_MAX_OPS, op) ? -ENOMEM : 0;
 }
 
 int model_feed_op(struct model *m, const struct rec_op *rec)

@@ -13,7 +13,7 @@
 static const double rare_calls = 0.005, rare_time = 0.01, rare_held = 0.9;
 
 /* All present peaks. */
-struct found {
+struct present_peaks {
 	unsigned int nr;
 	struct peak_span span[MODEL_MAX_PEAKS];
 	int id[MODEL_MAX_PEAKS];
@@ -22,25 +22,27 @@ struct found {
 };
 
 /* Splits peaks that disturbed calls join, numbers all peaks, and finds the shadows. */
-static void find_shadows(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
+static void find_shadows(const struct model *m, const struct op_state *op,
+			 struct peak_tracker *tracker, struct present_peaks *f)
 {
-	unsigned int n = op->samples.nr;
-	const struct call_sample **call = malloc((n + 1) * sizeof(struct call_sample *));
-	double *weight = malloc((n + 1) * sizeof(*weight));
+	const struct shadow_host host = {
+	    .measurable_ns = (double)model_measurable_ns(op),
+	    .page_fault_ns = (double)model_constant_ns(m, "page fault"),
+	};
+	struct weighted_calls calls;
 	struct profile clean;
 
 	for (unsigned int i = 0; i < MODEL_MAX_PEAKS; i++)
 		f->shadow[i] = (struct shadow_verdict){-1, PEAK_LISTED};
-	if (call && weight && n) {
-		samples_list(&op->samples, &op->pub.total, call, weight);
-		shadows_clean(&op->seen, f->span, f->nr, call, weight, n, &clean);
+	samples_list(&op->samples, &op->pub.total, &calls);
+	if (calls.nr) {
+		shadows_clean(&op->seen, f->span, f->nr, &calls, &clean);
 		f->nr = shadows_split(&op->seen, &clean, f->span, f->nr, MODEL_MAX_PEAKS);
 	}
 	peaks_tracker_update(tracker, f->span, f->nr, f->id);
-	if (call && weight && n)
-		shadows_find(&op->seen, f->span, f->nr, call, weight, n, f->shadow);
-	free(weight);
-	free(call);
+	if (calls.nr)
+		shadows_find(&op->seen, f->span, f->nr, &calls, &host, f->shadow);
+	weighted_calls_release(&calls);
 }
 
 static bool was_listed(const struct op_state *op, int id)
@@ -63,10 +65,11 @@ static bool is_rare(const struct op_state *op, const struct peak_span *span, int
 }
 
 /* Finds peaks in the unscaled counts, because noise in scaled-up counts looks like peaks. */
-static void find_peaks(const struct op_state *op, struct peak_tracker *tracker, struct found *f)
+static void find_peaks(const struct model *m, const struct op_state *op,
+		       struct peak_tracker *tracker, struct present_peaks *f)
 {
 	f->nr = peaks_find_held(&op->seen, op->span, op->nr_spans, f->span, MODEL_MAX_PEAKS);
-	find_shadows(op, tracker, f);
+	find_shadows(m, op, tracker, f);
 	for (unsigned int i = 0; i < f->nr; i++)
 		f->listed[i] = f->shadow[i].of < 0 && !is_rare(op, &f->span[i], f->id[i]);
 }
@@ -87,13 +90,13 @@ void model_fix_numbers(struct op_state *op)
 	number_peaks(op);
 }
 
-void model_peaks_tick(struct op_state *op)
+void model_peaks_tick(const struct model *m, struct op_state *op)
 {
-	struct found f;
+	struct present_peaks f;
 
 	if (!op->changed)
 		return;
-	find_peaks(op, &op->tracker, &f);
+	find_peaks(m, op, &op->tracker, &f);
 	op->nr_spans = f.nr;
 	memcpy(op->span, f.span, sizeof(op->span));
 	memcpy(op->id, f.id, sizeof(op->id));
@@ -161,7 +164,7 @@ static void fill_peak(const struct model *m, const struct op_state *op, struct p
  * Lists the listed peaks first, then the folded ones; both by latency. `tracker` numbers peaks that
  * have no number yet.
  */
-static void list_peaks(const struct model *m, struct op_state *op, const struct found *f,
+static void list_peaks(const struct model *m, struct op_state *op, const struct present_peaks *f,
 		       struct peak_tracker *tracker)
 {
 	unsigned int n = 0;
@@ -202,10 +205,10 @@ static void list_peaks(const struct model *m, struct op_state *op, const struct 
 static void set_peaks(const struct model *m, struct op_state *op)
 {
 	struct peak_tracker tracker = op->tracker;
-	struct found f = {0};
+	struct present_peaks f = {0};
 
 	if (op->changed) {
-		find_peaks(op, &tracker, &f);
+		find_peaks(m, op, &tracker, &f);
 	} else {
 		f.nr = op->nr_spans;
 		memcpy(f.span, op->span, sizeof(f.span));
@@ -310,7 +313,7 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 			  uint64_t *at)
 {
 	/* Bursts occur several times a second and cause periods of their own. */
-	bool bursts = op->pub.share_seen < 0.9995;
+	bool bursts = op->pub.share_seen < ALL_SEEN;
 	unsigned int n = 0;
 	double period;
 
@@ -327,15 +330,17 @@ static double peak_period(const struct model *m, const struct op_state *op, cons
 
 /* Returns true if the calls compute: then no timer causes their latency. */
 static bool computes(const struct op_state *op, const struct peak *p,
-		     const struct call_sample *const *call, const double *weight, unsigned int n)
+		     const struct weighted_calls *calls)
 {
 	double oncpu = 0, all = 0;
 
-	for (unsigned int i = 0; i < n; i++) {
-		if (!(call[i]->known & SAMPLE_ONCPU) || !in_range(call[i]->latency_ns, p->range))
+	for (unsigned int i = 0; i < calls->nr; i++) {
+		const struct call_sample *c = calls->call[i];
+
+		if (!(c->known & SAMPLE_ONCPU) || !in_range(c->latency_ns, p->range))
 			continue;
-		oncpu += weight[i] * (double)(call[i]->oncpu_ns + call[i]->runqueue_ns);
-		all += weight[i] * (double)call[i]->latency_ns;
+		oncpu += calls->weight[i] * (double)(c->oncpu_ns + c->runqueue_ns);
+		all += calls->weight[i] * (double)c->latency_ns;
 	}
 	return op->pub.layer != LAYER_BLOCK && all > 0 && oncpu > 0.8 * all;
 }
@@ -353,32 +358,29 @@ static int find_values(const struct model *m, struct op_state *op)
 {
 	unsigned int n = op->samples.nr;
 	size_t room = n > PERIOD_SLICES ? n : PERIOD_SLICES;
-	const struct call_sample **call = malloc((n + 1) * sizeof(struct call_sample *));
-	double *weight = malloc((n + 1) * sizeof(*weight));
 	uint64_t *at = malloc(room * sizeof(*at));
 	struct value_table *table = NULL;
-	int err = -ENOMEM;
+	struct weighted_calls calls;
+	int err = samples_list(&op->samples, &op->pub.total, &calls);
 
-	if (!call || !weight || !at)
+	if (!at)
+		err = -ENOMEM;
+	if (err)
 		goto out;
-	samples_list(&op->samples, &op->pub.total, call, weight);
-	model_preemption(m, op, call, weight, n);
+	model_preemption(m, op, &calls);
 	for (unsigned int i = 0; i < op->pub.nr_peaks; i++) {
-		set_period(m, &op->peak[i], peak_period(m, op, &op->peak[i], call, n, at));
-		if (computes(op, &op->peak[i], call, weight, n))
+		set_period(m, &op->peak[i], peak_period(m, op, &op->peak[i], calls.call, n, at));
+		if (computes(op, &op->peak[i], &calls))
 			op->peak[i].near = "";
 	}
-	table = value_table_new(call, weight, n, op->pub.layer, op->pub.name);
-	if (!table)
-		goto out;
-	for (unsigned int i = 0; i < op->pub.nr_peaks; i++)
+	table = value_table_new(calls.call, calls.weight, n, op->pub.layer, op->pub.name);
+	err = table ? 0 : -ENOMEM;
+	for (unsigned int i = 0; !err && i < op->pub.nr_peaks; i++)
 		values_find(table, op->peak[i].range, &op->answer->values[i]);
-	err = 0;
 out:
 	value_table_free(table);
 	free(at);
-	free(weight);
-	free(call);
+	weighted_calls_release(&calls);
 	return err;
 }
 

@@ -15,9 +15,12 @@ static bool is_called(const char *name, const char *stem)
 
 static uint64_t constant_ns(const struct model *m, const char *stem)
 {
-	for (size_t i = 0; i < m->nr_constants; i++)
-		if (is_called(m->constant[i].name, stem) && m->constant[i].measured)
-			return m->constant[i].low_ns / 2 + m->constant[i].high_ns / 2;
+	for (size_t i = 0; i < m->nr_constants; i++) {
+		const struct rec_constant *c = &m->constant[i]->constant;
+
+		if (is_called(c->name, stem) && c->measured)
+			return c->low_ns / 2 + c->high_ns / 2;
+	}
 	return 0;
 }
 
@@ -29,7 +32,7 @@ static uint64_t constant_ns(const struct model *m, const char *stem)
 static double quantum_ns(const struct model *m)
 {
 	static const char *const names[] = {"quantum", "scheduler slice", "time slice"};
-	uint32_t cpus = m->has_meta && m->meta.cpus ? m->meta.cpus : 8;
+	uint32_t cpus = m->meta && m->meta->meta.cpus ? m->meta->meta.cpus : 8;
 	double slice = 750e3, tick = (double)constant_ns(m, "timer tick");
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -41,7 +44,7 @@ static double quantum_ns(const struct model *m)
 }
 
 /* Weighted sums over the sampled calls of one peak. */
-struct sums {
+struct preempt_sums {
 	double switches_known, preempted; /* weighted numbers of calls */
 	double oncpu_known, oncpu_ns;
 	double runqueue_latency_ns, runqueue_ns;
@@ -52,7 +55,7 @@ static bool has(const struct call_sample *c, unsigned int what)
 	return (c->known & what) != 0;
 }
 
-static void add(struct sums *s, const struct call_sample *c, double weight)
+static void add(struct preempt_sums *s, const struct call_sample *c, double weight)
 {
 	if (has(c, SAMPLE_SWITCHES)) {
 		s->switches_known += weight;
@@ -91,23 +94,23 @@ static double chance_of_preemption(double t_cpu, double t_period, double yields,
 	return whole * pow(1 - yields, requests);
 }
 
-void model_preemption(const struct model *m, struct op_state *op,
-		      const struct call_sample *const *call, const double *weight, unsigned int n)
+void model_preemption(const struct model *m, struct op_state *op, const struct weighted_calls *list)
 {
-	struct sums peak[MODEL_MAX_PEAKS] = {0};
+	struct preempt_sums peak[MODEL_MAX_PEAKS] = {0};
 	double yields = 0, known = 0, period, quantum = quantum_ns(m);
 	unsigned int nr_peaks = op->pub.nr_peaks + op->pub.nr_folded;
 
-	for (unsigned int i = 0; i < n; i++) {
-		unsigned int b = pt_bucket(call[i]->latency_ns);
+	for (unsigned int i = 0; i < list->nr; i++) {
+		const struct call_sample *c = list->call[i];
+		unsigned int b = pt_bucket(c->latency_ns);
 
-		if (has(call[i], SAMPLE_SWITCHES)) {
-			known += weight[i];
-			yields += call[i]->sleeps ? weight[i] : 0;
+		if (has(c, SAMPLE_SWITCHES)) {
+			known += list->weight[i];
+			yields += c->sleeps ? list->weight[i] : 0;
 		}
 		for (unsigned int p = 0; p < nr_peaks; p++)
 			if (b >= op->peak[p].range.low && b < op->peak[p].range.high)
-				add(&peak[p], call[i], weight[i]);
+				add(&peak[p], c, list->weight[i]);
 	}
 	/*
 	 * The CPU time of the targets divided by the number of requests is the CPU time from one
@@ -116,7 +119,7 @@ void model_preemption(const struct model *m, struct op_state *op,
 	period =
 	    op->pub.total.calls ? (double)m->cost.target_cpu_ns / (double)op->pub.total.calls : 0;
 	for (unsigned int p = 0; p < nr_peaks; p++) {
-		const struct sums *s = &peak[p];
+		const struct preempt_sums *s = &peak[p];
 		struct peak *out = &op->peak[p];
 		double calls = (double)out->calls;
 

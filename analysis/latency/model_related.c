@@ -21,6 +21,8 @@ static void add_slice(const struct op_state *op, const struct slice *s, unsigned
 	const uint16_t *bucket = s->bucket;
 	unsigned int k = 0, n = s->nr_buckets;
 
+	for (unsigned int i = 0; i < n; i++)
+		op->series->all[at] += (double)s->count[i];
 	for (unsigned int p = 0; p < op->pub.nr_peaks && k < n; p++) {
 		struct bucket_range range = op->peak[p].range;
 		uint64_t calls = 0;
@@ -75,6 +77,7 @@ static int make_series(const struct model *m, struct op_state *op)
 		s->room = n;
 		op->series = s;
 	}
+	memset(s->all, 0, sizeof(s->all));
 	memset(s->calls, 0, n * sizeof(s->calls[0]));
 	fill_series(m, op);
 	for (unsigned int i = 0; i < n; i++)
@@ -92,8 +95,9 @@ static struct related_side side(const struct op_state *op, unsigned int peak)
 	    .range = op->peak[peak].range,
 	    .profile = &op->pub.total,
 	    .series = op->series->calls[peak],
+	    .all = op->series->all,
 	    .known_from = op->series->known_from,
-	    .scaled = op->pub.share_seen < 0.9995,
+	    .scaled = op->pub.share_seen < ALL_SEEN,
 	};
 
 	return s;

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 static const struct peak_span *span_of(const struct peak_slice *s, int id)
 {
-	for (unsigned int i = 0; i < s->nr; i++)
-		if (s->id[i] == id)
-			return &s->span[i];
-	return NULL;
+	return find_first(i, s->span, s->nr, s->id[i] == id);
 }
 
 /* Adds the listed peaks that are not known yet. */

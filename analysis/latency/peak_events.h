@@ -6,8 +6,7 @@
  *
  * Pure: the same slices give the same events.
  */
-#ifndef PEAKTOP_PEAK_EVENTS_H
-#define PEAKTOP_PEAK_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ struct peak_slice {
 /* Takes one slice. Returns the number of events in `out`, at most PEAKS_TRACKED. */
 unsigned int peak_events_slice(struct peak_history *h, const struct peak_slice *slice,
 			       struct peak_event *out);
-
-#endif

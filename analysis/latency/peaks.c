@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/latency/clock.h"
 
 /*
@@ -32,7 +33,7 @@ static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 2
 #define HELD_UNSURE 0.7
 #define HELD_FACTOR 0.6
 
-struct scan {
+struct peak_scan {
 	double unsure;		      /* UNSURE or HELD_UNSURE */
 	double ease;		      /* exponent of the factors: 1 or HELD_FACTOR */
 	unsigned int low, high;	      /* buckets with calls */
@@ -52,18 +53,18 @@ struct extreme {
 	struct window visible; /* by its density, reduced or raised by a factor */
 };
 
-struct segment {
+struct peak_segment {
 	struct bucket_range range;
 	struct window top;    /* its densest window */
 	struct window valley; /* the emptiest window after it; value 0 at the end */
 };
 
-static double calls_in(const struct scan *s, unsigned int low, unsigned int high)
+static double calls_in(const struct peak_scan *s, unsigned int low, unsigned int high)
 {
 	return s->count[high] - s->count[low];
 }
 
-static double exposure_of(const struct scan *s, unsigned int low, unsigned int high)
+static double exposure_of(const struct peak_scan *s, unsigned int low, unsigned int high)
 {
 	return s->exposure[high] - s->exposure[low];
 }
@@ -105,7 +106,7 @@ static double at_most(double count, double exposure, double unsure)
  * Sets the exposure: a bucket counts by the integers, or the ticks of a coarse clock, that fall
  * into it.
  */
-static void set_exposure(struct scan *s, const struct profile *p)
+static void set_exposure(struct peak_scan *s, const struct profile *p)
 {
 	const double growth = exp2(1.0 / PT_RESOLUTION);
 	double width = growth - 1, ticks[PT_BUCKETS], ns, step = clock_step(p);
@@ -128,10 +129,8 @@ static void set_exposure(struct scan *s, const struct profile *p)
 }
 
 /* Fills *s. Returns false if the profile is empty. */
-static bool scan_init(struct scan *s, const struct profile *p, double share_seen)
+static bool scan_init(struct peak_scan *s, const struct profile *p, double share_seen)
 {
-	bool any = false;
-
 	s->unsure = UNSURE;
 	s->ease = 1;
 	s->low = s->high = 0;
@@ -140,22 +139,21 @@ static bool scan_init(struct scan *s, const struct profile *p, double share_seen
 		s->count[i + 1] = s->count[i] + (double)p->count[i] * share_seen;
 		if (!p->count[i])
 			continue;
-		if (!any)
+		if (!s->high)
 			s->low = i;
 		s->high = i + 1;
-		any = true;
 	}
-	if (any)
+	if (s->high)
 		set_exposure(s, p);
-	return any;
+	return s->high;
 }
 
 /*
- * Tries the windows between `from` and `end` as a top. Returns true if one of them, `found`, stands
- * out from `valley` (which may be NULL).
+ * Tries the windows between `from` and `end` as a top. Returns true if one of them stands out from
+ * `valley` (which may be NULL).
  */
-static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
-		      const struct extreme *valley, struct extreme *top, struct window *found)
+static bool raise_top(const struct peak_scan *s, unsigned int from, unsigned int end,
+		      const struct extreme *valley, struct extreme *top)
 {
 	struct window sure, visible;
 	bool any = false;
@@ -173,20 +171,18 @@ static bool raise_top(const struct scan *s, unsigned int from, unsigned int end,
 		if (calls <= top->sure.value * exposure)
 			continue;
 		sure = (struct window){low, end, at_least(calls, exposure, s->unsure)};
-		if (valley && visible.value > valley->visible.value &&
-		    sure.value > valley->sure.value && (!any || sure.value > found->value)) {
-			*found = sure;
-			any = true;
-		}
+		any |= valley && visible.value > valley->visible.value &&
+		       sure.value > valley->sure.value;
 		if (sure.value > top->sure.value)
 			top->sure = sure;
 	}
 	return any;
 }
 
-/* The same for a valley; not a single bucket, which half the resolution would not show. */
-static bool lower_valley(const struct scan *s, unsigned int from, unsigned int end,
-			 const struct extreme *top, struct extreme *valley, struct window *found)
+/* The same for a valley. A single bucket is no valley: at half the resolution it would not be
+ * visible. */
+static bool lower_valley(const struct peak_scan *s, unsigned int from, unsigned int end,
+			 const struct extreme *top, struct extreme *valley)
 {
 	struct window sure, visible;
 	bool any = false;
@@ -204,51 +200,44 @@ static bool lower_valley(const struct scan *s, unsigned int from, unsigned int e
 		if (calls >= valley->sure.value * exposure)
 			continue;
 		sure = (struct window){low, end, at_most(calls, exposure, s->unsure)};
-		if (top && visible.value < top->visible.value && sure.value < top->sure.value &&
-		    (!any || sure.value < found->value)) {
-			*found = sure;
-			any = true;
-		}
+		any |= top && visible.value < top->visible.value && sure.value < top->sure.value;
 		if (sure.value < valley->sure.value)
 			valley->sure = sure;
 	}
 	return any;
 }
 
-static unsigned int later(unsigned int a, unsigned int b)
+static unsigned int end_of(const struct extreme *e)
 {
-	return a > b ? a : b;
+	return e->sure.high > e->visible.high ? e->sure.high : e->visible.high;
 }
 
 /* Finds tops and valleys in turn. Returns the number of tops, at least 1. */
-static unsigned int find_tops(const struct scan *s, struct segment *seg)
+static unsigned int find_tops(const struct peak_scan *s, struct peak_segment *seg)
 {
 	const struct extreme none_high = {{s->low, s->low, 0}, {s->low, s->low, 0}};
 	const struct extreme none_low = {{0, 0, INFINITY}, {0, 0, INFINITY}};
 	struct extreme top = none_high, valley = none_low, other;
 	unsigned int n = 0, from = s->low;
 	bool falling = false;
-	struct window w;
 
 	for (unsigned int end = s->low + 1; end <= s->high && n < MAX_SEGMENTS - 1; end++) {
 		if (!falling) {
-			raise_top(s, from, end, NULL, &top, &w);
+			raise_top(s, from, end, NULL, &top);
 			other = none_low;
-			if (lower_valley(s, later(top.sure.high, top.visible.high), end, &top,
-					 &other, &w)) {
+			if (lower_valley(s, end_of(&top), end, &top, &other)) {
 				seg[n].top = top.sure;
-				from = later(top.sure.high, top.visible.high);
+				from = end_of(&top);
 				valley = other;
 				falling = true;
 			}
 			continue;
 		}
-		lower_valley(s, from, end, NULL, &valley, &w);
+		lower_valley(s, from, end, NULL, &valley);
 		other = none_high;
-		if (raise_top(s, later(valley.sure.high, valley.visible.high), end, &valley, &other,
-			      &w)) {
+		if (raise_top(s, end_of(&valley), end, &valley, &other)) {
 			seg[n++].valley = valley.sure;
-			from = later(valley.sure.high, valley.visible.high);
+			from = end_of(&valley);
 			top = other;
 			falling = false;
 		}
@@ -263,8 +252,8 @@ static unsigned int find_tops(const struct scan *s, struct segment *seg)
 }
 
 /* Returns the bucket at which to cut the valley between two tops. */
-static unsigned int cut_at(const struct profile *p, const struct scan *s, const struct segment *a,
-			   const struct segment *b)
+static unsigned int cut_at(const struct profile *p, const struct peak_scan *s,
+			   const struct peak_segment *a, const struct peak_segment *b)
 {
 	unsigned int low = a->valley.low, high = a->valley.high;
 
@@ -277,7 +266,7 @@ static unsigned int cut_at(const struct profile *p, const struct scan *s, const 
 	return low + (high - low) / 2;
 }
 
-static void set_ranges(const struct profile *p, const struct scan *s, struct segment *seg,
+static void set_ranges(const struct profile *p, const struct peak_scan *s, struct peak_segment *seg,
 		       unsigned int n)
 {
 	unsigned int low = s->low, high;
@@ -290,7 +279,7 @@ static void set_ranges(const struct profile *p, const struct scan *s, struct seg
 }
 
 /* Adds half a call, so that an empty window has a logarithm, too. */
-static double density(const struct scan *s, const struct window *w)
+static double density(const struct peak_scan *s, const struct window *w)
 {
 	double exposure = exposure_of(s, w->low, w->high);
 
@@ -298,7 +287,7 @@ static double density(const struct scan *s, const struct window *w)
 }
 
 /* Returns the factor by which a peak rises above the higher of its valleys. */
-static double rise(const struct scan *s, const struct segment *seg, unsigned int i)
+static double rise(const struct peak_scan *s, const struct peak_segment *seg, unsigned int i)
 {
 	double top = density(s, &seg[i].top), base = 0, d;
 
@@ -312,7 +301,7 @@ static double rise(const struct scan *s, const struct segment *seg, unsigned int
 }
 
 /* Joins segment i with its neighbour across the shallower valley. */
-static void join(struct segment *seg, unsigned int *n, unsigned int i)
+static void join(struct peak_segment *seg, unsigned int *n, unsigned int i)
 {
 	unsigned int a = i;
 
@@ -327,63 +316,51 @@ static void join(struct segment *seg, unsigned int *n, unsigned int i)
 }
 
 /* Returns the number of calls below which calls are strays: 3 of 50, 5 of 1000, 9 of a million. */
-static double least_calls(const struct scan *s)
+static double least_calls(const struct peak_scan *s)
 {
 	double total = calls_in(s, s->low, s->high);
 
 	return total > 50 ? 3 + 1.5 * log10(total / 50) : 3;
 }
 
-static void join_strays(const struct scan *s, struct segment *seg, unsigned int *n)
+static double calls_of(const struct peak_scan *s, const struct peak_segment *seg, unsigned int i)
 {
-	double least = least_calls(s), fewest, calls;
-	unsigned int worst;
+	return calls_in(s, seg[i].range.low, seg[i].range.high);
+}
 
-	while (*n > 1) {
-		fewest = INFINITY;
-		worst = 0;
-		for (unsigned int i = 0; i < *n; i++) {
-			calls = calls_in(s, seg[i].range.low, seg[i].range.high);
-			if (calls < fewest) {
-				fewest = calls;
+/* Joins the segment with the smallest `value` while it is below `least` and more than `max` are
+ * left. */
+static void join_least(const struct peak_scan *s, struct peak_segment *seg, unsigned int *n,
+		       unsigned int max, double least,
+		       double (*value)(const struct peak_scan *, const struct peak_segment *,
+				       unsigned int))
+{
+	while (*n > max) {
+		double smallest = value(s, seg, 0), v;
+		unsigned int worst = 0;
+
+		for (unsigned int i = 1; i < *n; i++) {
+			v = value(s, seg, i);
+			if (v < smallest) {
+				smallest = v;
 				worst = i;
 			}
 		}
-		if (fewest >= least)
+		if (smallest >= least)
 			break;
 		join(seg, n, worst);
 	}
 }
 
-static void keep_most_prominent(const struct scan *s, struct segment *seg, unsigned int *n,
-				unsigned int max)
-{
-	double least, d;
-	unsigned int worst;
-
-	while (*n > max) {
-		least = INFINITY;
-		worst = 0;
-		for (unsigned int i = 0; i < *n; i++) {
-			d = rise(s, seg, i);
-			if (d < least) {
-				least = d;
-				worst = i;
-			}
-		}
-		join(seg, n, worst);
-	}
-}
-
 /* Returns true for few calls beyond a wide gap: strays that only stretch the range. */
-static bool cuts_off(const struct scan *s, double strays, double all)
+static bool cuts_off(const struct peak_scan *s, double strays, double all)
 {
 	return strays < least_calls(s) && strays <= 0.02 * all;
 }
 
 /* Returns the range without empty ends and strays. */
-static struct bucket_range trim(const struct profile *p, const struct scan *s,
-				const struct segment *seg)
+static struct bucket_range trim(const struct profile *p, const struct peak_scan *s,
+				const struct peak_segment *seg)
 {
 	struct bucket_range r = seg->range;
 	double all = calls_in(s, r.low, r.high);
@@ -409,7 +386,7 @@ static struct bucket_range trim(const struct profile *p, const struct scan *s,
 }
 
 /* Returns the densest bucket of the top, averaged with its neighbours, that has calls. */
-static unsigned int find_mode(const struct profile *p, const struct scan *s,
+static unsigned int find_mode(const struct profile *p, const struct peak_scan *s,
 			      const struct window *top, struct bucket_range r)
 {
 	unsigned int reach = 1 + (top->high - top->low) / 4, mode = top->low, from, to;
@@ -434,15 +411,15 @@ static unsigned int find_mode(const struct profile *p, const struct scan *s,
 	return mode;
 }
 
-static unsigned int find(const struct profile *p, struct scan *s, struct peak_span *out,
+static unsigned int find(const struct profile *p, struct peak_scan *s, struct peak_span *out,
 			 unsigned int max)
 {
-	struct segment seg[MAX_SEGMENTS];
+	struct peak_segment seg[MAX_SEGMENTS];
 	unsigned int n = find_tops(s, seg);
 
 	set_ranges(p, s, seg, n);
-	join_strays(s, seg, &n);
-	keep_most_prominent(s, seg, &n, max);
+	join_least(s, seg, &n, 1, least_calls(s), calls_of);
+	join_least(s, seg, &n, max, INFINITY, rise);
 	for (unsigned int i = 0; i < n; i++) {
 		out[i].range = trim(p, s, &seg[i]);
 		out[i].mode = find_mode(p, s, &seg[i].top, out[i].range);
@@ -455,7 +432,7 @@ static unsigned int find(const struct profile *p, struct scan *s, struct peak_sp
 unsigned int peaks_find_seen(const struct profile *p, double share_seen, struct peak_span *out,
 			     unsigned int max)
 {
-	struct scan s;
+	struct peak_scan s;
 
 	if (!max || !scan_init(&s, p, share_seen > 0 && share_seen < 1 ? share_seen : 1))
 		return 0;
@@ -472,28 +449,15 @@ static bool holds(const struct peak_span *span, unsigned int mode)
 	return mode >= span->range.low && mode < span->range.high;
 }
 
-/* Returns true if one of the previous peaks has its mode in `span`. */
-static bool is_held(const struct peak_span *span, const struct peak_span *before, unsigned int n)
-{
-	for (unsigned int i = 0; i < n; i++)
-		if (holds(span, before[i].mode))
-			return true;
-	return false;
-}
-
-/*
- * Splits the sure peak `whole` into those peaks of weak[0..nr) that were peaks before. Returns the
- * number of parts; 0 if there are fewer than two.
- */
+/* Splits the sure peak `whole` into those peaks of weak[0..nr) that it holds. Returns the number of
+ * parts; 0 if there are fewer than two. */
 static unsigned int held_parts(const struct profile *p, const struct peak_span *whole,
-			       const struct peak_span *weak, unsigned int nr,
-			       const struct peak_span *before, unsigned int nr_before,
-			       struct peak_span *out)
+			       const struct peak_span *weak, unsigned int nr, struct peak_span *out)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < nr && n < PEAKS_TRACKED; i++)
-		if (holds(whole, weak[i].mode) && is_held(&weak[i], before, nr_before))
+		if (holds(whole, weak[i].mode))
 			out[n++] = weak[i];
 	if (n < 2)
 		return 0;
@@ -510,20 +474,21 @@ unsigned int peaks_find_held(const struct profile *p, const struct peak_span *be
 			     unsigned int nr_before, struct peak_span *out, unsigned int max)
 {
 	struct peak_span sure[PEAKS_TRACKED], weak[PEAKS_TRACKED], part[PEAKS_TRACKED];
-	unsigned int nr_sure, nr_weak, nr, n = 0;
-	struct scan s;
+	unsigned int nr_sure, nr_found = 0, nr_weak = 0, nr, n = 0;
+	struct peak_scan s;
 
 	max = max < PEAKS_TRACKED ? max : PEAKS_TRACKED;
 	nr_sure = peaks_find(p, sure, max);
 	if (nr_before > nr_sure && scan_init(&s, p, 1)) {
 		s.unsure = HELD_UNSURE;
 		s.ease = HELD_FACTOR;
-		nr_weak = find(p, &s, weak, PEAKS_TRACKED);
-	} else {
-		nr_weak = 0;
+		nr_found = find(p, &s, weak, PEAKS_TRACKED);
 	}
+	for (unsigned int i = 0; i < nr_found; i++)
+		if (any_of(k, nr_before, holds(&weak[i], before[k].mode)))
+			weak[nr_weak++] = weak[i];
 	for (unsigned int i = 0; i < nr_sure && n < max; i++) {
-		nr = held_parts(p, &sure[i], weak, nr_weak, before, nr_before, part);
+		nr = held_parts(p, &sure[i], weak, nr_weak, part);
 		if (nr < 2 || n + nr + (nr_sure - i - 1) > max) {
 			out[n++] = sure[i];
 			continue;

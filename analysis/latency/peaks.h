@@ -7,8 +7,7 @@
  *
  * Pure: same profile in, same peaks out. Buckets are at resolution 8.
  */
-#ifndef PEAKTOP_PEAKS_H
-#define PEAKTOP_PEAKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -81,5 +80,3 @@ void peaks_tracker_update(struct peak_tracker *t, const struct peak_span *spans,
  * peak has this id.
  */
 int peaks_tracker_number(struct peak_tracker *t, int id);
-
-#endif

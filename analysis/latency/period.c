@@ -23,7 +23,7 @@ struct series {
 	double resolution;
 };
 
-struct verdict {
+struct period_verdict {
 	double excess; /* share of the instants that agree, beyond chance, 0..1 */
 	double period; /* the refined period */
 };
@@ -59,9 +59,9 @@ static struct follow followers(const struct series *s, double lag, double width)
 {
 	double last = s->at[s->n - 1], sum = 0, group = -INFINITY, target, best;
 	struct follow f = {0};
-	size_t i, j = 0, k;
+	size_t j = 0;
 
-	for (i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		target = s->at[i] + lag;
 		if (target > last + width)
 			break;
@@ -73,7 +73,8 @@ static struct follow followers(const struct series *s, double lag, double width)
 		while (j < s->n && s->at[j] < target - width)
 			j++;
 		best = INFINITY;
-		for (k = j; k < s->n && s->at[k] <= target + width && k < j + NEIGHBOURS; k++) {
+		for (size_t k = j; k < s->n && s->at[k] <= target + width && k < j + NEIGHBOURS;
+		     k++) {
 			if (fabs(s->at[k] - target) < fabs(best))
 				best = s->at[k] - target;
 		}
@@ -91,27 +92,26 @@ static struct follow followers(const struct series *s, double lag, double width)
  * Tests whether the instants recur after `lag`. The share by chance is that of nearby lags that are
  * no simple fraction of `lag`, so that clusters of instants are not taken for a period.
  */
-static struct verdict recurs(const struct series *s, double lag)
+static struct period_verdict recurs(const struct series *s, double lag)
 {
 	static const double widths[] = {0.004, 0.015, 0.05};
 	static const double elsewhere[] = {0.58, 0.71, 0.82, 1.18, 1.29, 1.41};
 	double last = s->at[s->n - 1], chance, width, excess, n;
-	struct verdict best = {0};
+	struct period_verdict best = {0};
 	struct follow f;
-	size_t w, c;
 
-	for (w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
+	for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
 		width = fmax(widths[w] * lag, s->resolution / 2);
 		f = followers(s, lag, width);
 		n = (double)f.groups;
 		if (f.groups + 1 < PERIOD_MIN_EVENTS)
 			continue;
 		chance = 1 - exp(-(2 * width + s->resolution / 2) * (double)s->n / last);
-		for (c = 0; c < sizeof(elsewhere) / sizeof(elsewhere[0]); c++)
+		for (size_t c = 0; c < sizeof(elsewhere) / sizeof(elsewhere[0]); c++)
 			chance = fmax(chance, followers(s, lag * elsewhere[c], width).share);
 		excess = chance < 1 ? (f.share - chance) / (1 - chance) : 0;
 		if (excess > best.excess && log_tail(f.share * n, n, chance) < LOG_CHANCE)
-			best = (struct verdict){excess, f.mean};
+			best = (struct period_verdict){excess, f.mean};
 	}
 	return best;
 }
@@ -129,9 +129,8 @@ static struct multiples count_multiples(const struct series *s, double lag, doub
 {
 	struct multiples m = {0};
 	double gap, multiple;
-	size_t i;
 
-	for (i = 1; i < s->n; i++) {
+	for (size_t i = 1; i < s->n; i++) {
 		gap = (s->at[i] - s->at[i - 1]) / lag;
 		multiple = floor(gap + 0.5);
 		if (multiple > most)
@@ -148,28 +147,27 @@ static struct multiples count_multiples(const struct series *s, double lag, doub
 }
 
 /* Tests whether the gaps between instants are whole multiples of `lag`. */
-static struct verdict divides(const struct series *s, double lag)
+static struct period_verdict divides(const struct series *s, double lag)
 {
 	static const double most[] = {1, 3, 8, MAX_MULTIPLE};
 	double width = fmax(0.06, 0.75 * s->resolution / lag), share;
 	struct multiples m = {0};
-	size_t i;
 
 	if (width > 0.15)
-		return (struct verdict){0};
+		return (struct period_verdict){0};
 	/* begin with short gaps, which improve the estimate for longer ones */
-	for (i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
+	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
 		m = count_multiples(s, lag, width, most[i]);
 		if (m.hits)
 			lag = m.sum / m.count;
 	}
 	m = count_multiples(s, lag, width, MAX_MULTIPLE);
 	if (m.asked < 6 || m.asked * 2 < s->n || m.single < 2)
-		return (struct verdict){0};
+		return (struct period_verdict){0};
 	share = (double)m.hits / (double)m.asked;
 	if (log_tail((double)m.hits, (double)m.asked, 2 * width) > LOG_CHANCE)
-		return (struct verdict){0};
-	return (struct verdict){(share - 2 * width) / (1 - 2 * width), m.sum / m.count};
+		return (struct period_verdict){0};
+	return (struct period_verdict){(share - 2 * width) / (1 - 2 * width), m.sum / m.count};
 }
 
 static unsigned int bin_of(double difference)
@@ -222,13 +220,12 @@ static unsigned int find_candidates(const struct series *s, double out[CANDIDATE
 {
 	struct bin *bins = calloc(BINS, sizeof(*bins)), *b;
 	unsigned int nr;
-	size_t j, k;
 	double d;
 
 	if (!bins)
 		return 0;
-	for (j = 0; j < s->n; j++) {
-		for (k = j + 1; k < s->n && k <= j + NEIGHBOURS; k++) {
+	for (size_t j = 0; j < s->n; j++) {
+		for (size_t k = j + 1; k < s->n && k <= j + NEIGHBOURS; k++) {
 			d = s->at[k] - s->at[j];
 			if (d <= 0 || d < 1.5 * s->resolution)
 				continue;
@@ -256,27 +253,27 @@ static double refine(const struct series *s, double period)
 
 static double period_of(const struct series *s)
 {
-	struct verdict by_follower[CANDIDATES], by_gap[CANDIDATES], *v;
+	struct period_verdict by_follower[CANDIDATES], by_gap[CANDIDATES], *v;
 	double candidate[CANDIDATES], follower = 0, gap = 0, period = 0;
-	unsigned int nr, i;
+	unsigned int nr;
 
 	if (s->n < PERIOD_MIN_EVENTS || s->at[s->n - 1] <= 0)
 		return 0;
 	nr = find_candidates(s, candidate);
-	for (i = 0; i < nr; i++) {
+	for (unsigned int i = 0; i < nr; i++) {
 		by_follower[i] = recurs(s, candidate[i]);
 		by_gap[i] = divides(s, candidate[i]);
 		follower = fmax(follower, by_follower[i].excess);
 		gap = fmax(gap, by_gap[i].excess);
 	}
 	/* Fractions of the period divide every gap, too: take the largest good candidate ... */
-	for (i = 0; i < nr && gap >= 0.75; i++) {
+	for (unsigned int i = 0; i < nr && gap >= 0.75; i++) {
 		v = &by_gap[i];
 		if (v->excess >= 0.85 * gap && v->period > period)
 			period = v->period;
 	}
 	/* ... but multiples of the period recur, too: there take the smallest. */
-	for (i = 0; i < nr && gap < 0.75 && follower >= 0.5; i++) {
+	for (unsigned int i = 0; i < nr && gap < 0.75 && follower >= 0.5; i++) {
 		v = &by_follower[i];
 		if (v->excess >= 0.8 * follower && (!period || v->period < period))
 			period = v->period;
@@ -290,14 +287,14 @@ static double period_of(const struct series *s)
  */
 static size_t first_of_bursts(const struct series *s, double *gap, double *out)
 {
-	size_t i, nr = 0, at = 0;
+	size_t nr = 0, at = 0;
 	double ratio = 8, limit = 0;
 
-	for (i = 1; i < s->n; i++)
+	for (size_t i = 1; i < s->n; i++)
 		gap[i - 1] = s->at[i] - s->at[i - 1];
 	qsort(gap, s->n - 1, sizeof(*gap), by_time);
 	/* ignore the shortest gaps, which are short by chance */
-	for (i = 1 + s->n / 4; i + 2 < s->n; i++) {
+	for (size_t i = 1 + s->n / 4; i + 2 < s->n; i++) {
 		if (gap[i] > ratio * fmax(gap[i - 1], 1)) {
 			ratio = gap[i] / fmax(gap[i - 1], 1);
 			limit = gap[i];
@@ -307,7 +304,7 @@ static size_t first_of_bursts(const struct series *s, double *gap, double *out)
 	if (!at)
 		return 0;
 	out[nr++] = 0;
-	for (i = 1; i < s->n; i++) {
+	for (size_t i = 1; i < s->n; i++) {
 		if (s->at[i] - s->at[i - 1] >= limit)
 			out[nr++] = s->at[i];
 	}

@@ -8,8 +8,7 @@
  * events do no harm), or most gaps are whole multiples of the period (missing events do no harm).
  * Each instant may deviate by a twentieth of the period; the clock of the events may drift.
  */
-#ifndef PEAKTOP_PERIOD_H
-#define PEAKTOP_PERIOD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ enum {
  * period is at least two slices.
  */
 double period_find(const uint64_t *at_ns, size_t n, uint64_t resolution_ns);
-
-#endif

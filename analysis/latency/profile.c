@@ -18,19 +18,6 @@ void profile_init(struct profile *p)
 	memset(p, 0, sizeof(*p));
 }
 
-void profile_add(struct profile *p, uint64_t ns)
-{
-	unsigned int i = pt_bucket(ns);
-
-	if (!p->calls || ns < p->min_ns)
-		p->min_ns = ns;
-	if (!p->calls || ns > p->max_ns)
-		p->max_ns = ns;
-	p->calls = add_saturating(p->calls, 1);
-	p->sum_ns = add_saturating(p->sum_ns, ns);
-	p->count[i] = add_saturating(p->count[i], 1);
-}
-
 void profile_merge(struct profile *p, const struct profile *from)
 {
 	if (!from->calls)
@@ -43,18 +30,6 @@ void profile_merge(struct profile *p, const struct profile *from)
 	p->sum_ns = add_saturating(p->sum_ns, from->sum_ns);
 	for (unsigned int i = 0; i < PT_BUCKETS; i++)
 		p->count[i] = add_saturating(p->count[i], from->count[i]);
-}
-
-bool profile_adds_up(const struct profile *p)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
-		if (p->count[i] > p->calls - sum)
-			return false;
-		sum += p->count[i];
-	}
-	return sum == p->calls;
 }
 
 uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t buckets_now)

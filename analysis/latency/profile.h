@@ -5,8 +5,7 @@
  *
  * Pure values: no ownership, copy and compare freely. Times in ns.
  */
-#ifndef PEAKTOP_PROFILE_H
-#define PEAKTOP_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,12 +31,8 @@ static inline uint64_t add_saturating(uint64_t a, uint64_t b)
 }
 
 void profile_init(struct profile *p);
-/* Count one latency. */
-void profile_add(struct profile *p, uint64_t ns);
 /* Adds all of `from`, saturating. */
 void profile_merge(struct profile *p, const struct profile *from);
-/* Returns true if the buckets add up to `calls` (OSprof's checksum). */
-bool profile_adds_up(const struct profile *p);
 /*
  * OSprof's checksum between two readings of a histogram that is being counted: returns the number
  * of calls to put into the record.
@@ -75,5 +70,3 @@ uint64_t profile_quantile(const struct profile *p, double q);
  * differ by less than 2^(1/PT_RESOLUTION), 9%. 0: no call is in the range.
  */
 uint64_t profile_range_quantile(const struct profile *p, struct bucket_range range, double q);
-
-#endif

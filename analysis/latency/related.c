@@ -13,6 +13,8 @@ static const double shape_reach = 0.5;
 /* Slices: how many are needed, the least correlation, and its least t statistic. */
 enum { MIN_SLICES = 12, MAX_SLICES = 256, DROPPED = 2 };
 static const double min_correlation = 0.7, min_t = 4.5;
+/* The same for calls relative to the others of their operation, where few calls make much noise. */
+static const double min_relative_t = 3;
 
 static double count_score(double a, double b)
 {
@@ -117,13 +119,13 @@ static double robust_correlation(const double *x, const double *y, unsigned int 
 	return r;
 }
 
-static bool beyond_chance(double r, unsigned int n)
+/* True if independent series of n entries hardly ever correlate so much: `least` is the t
+ * statistic. */
+static bool beyond_chance(double r, unsigned int n, double least)
 {
 	double used = (double)n - DROPPED;
 
-	if (r < min_correlation)
-		return false;
-	return r * r >= 1 || r * sqrt((used - 2) / (1 - r * r)) >= min_t;
+	return r * r >= 1 || r * sqrt((used - 2) / (1 - r * r)) >= least;
 }
 
 /* Logarithms, because ratios matter and not differences: a burst is a burst at any rate. */
@@ -134,15 +136,63 @@ void related_prepare(double *series, unsigned int slices)
 }
 
 /*
- * Correlates the logarithms of the calls per slice, and their changes from slice to slice. Peaks
- * that merely grow and fall with the same load agree in the first only.
+ * Correlates two series, and their changes from slice to slice. Peaks that merely grow and fall
+ * with the load of a day agree in the first only.
+ */
+static double series_score(const double *u, const double *v, unsigned int n)
+{
+	double x[MAX_SLICES], y[MAX_SLICES], level, change;
+
+	level = robust_correlation(u, v, n);
+	if (level < min_correlation || !beyond_chance(level, n, min_t))
+		return 0;
+	for (unsigned int i = 0; i + 1 < n; i++) {
+		x[i] = u[i + 1] - u[i];
+		y[i] = v[i + 1] - v[i];
+	}
+	change = robust_correlation(x, y, n - 1);
+	if (change < min_correlation || !beyond_chance(change, n - 1, min_t))
+		return 0;
+	return fmin(level, change);
+}
+
+/* True if most calls of the operation are in this peak: what it usually does, for each request. */
+static bool is_usual(const struct related_side *side)
+{
+	return 2 * profile_range_calls(side->profile, side->range) > side->profile->calls;
+}
+
+/*
+ * Takes the load out of a series: the calls of the peak relative to the other calls of its
+ * operation, as logarithms. The usual peak is the operation itself, and stays as it is.
+ */
+static void relative(const struct related_side *side, unsigned int from, unsigned int n,
+		     double *out)
+{
+	double sum = 0, used = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		double calls = side->series[from + i], all = side->all[from + i];
+
+		out[i] = is_usual(side) ? calls : calls - log1p(fmax(all - expm1(calls), 0));
+		sum += all > 0 ? out[i] : 0;
+		used += all > 0;
+	}
+	/* without calls nothing is known */
+	for (unsigned int i = 0; i < n && !is_usual(side); i++)
+		if (side->all[from + i] <= 0)
+			out[i] = sum / fmax(used, 1);
+}
+
+/*
+ * Correlates the logarithms of the calls per slice; then these relative to the other calls of the
+ * operation, because all that a server does for a request grows and falls with its requests.
  */
 static double slices_score(const struct related_side *a, const struct related_side *b,
 			   unsigned int slices)
 {
 	unsigned int from = a->known_from > b->known_from ? a->known_from : b->known_from, n;
-	double x[MAX_SLICES], y[MAX_SLICES], level, change;
-	const double *u, *v;
+	double x[MAX_SLICES], y[MAX_SLICES], score;
 
 	if (!a->series || !b->series || from >= slices)
 		return 0;
@@ -151,17 +201,12 @@ static double slices_score(const struct related_side *a, const struct related_si
 	n = slices - from;
 	if (n < MIN_SLICES)
 		return 0;
-	u = a->series + from;
-	v = b->series + from;
-	level = robust_correlation(u, v, n);
-	if (!beyond_chance(level, n))
-		return 0;
-	for (unsigned int i = 0; i + 1 < n; i++) {
-		x[i] = u[i + 1] - u[i];
-		y[i] = v[i + 1] - v[i];
-	}
-	change = robust_correlation(x, y, n - 1);
-	return beyond_chance(change, n - 1) ? fmin(level, change) : 0;
+	score = series_score(a->series + from, b->series + from, n);
+	if (score <= 0 || !a->all || !b->all)
+		return score;
+	relative(a, from, n, x);
+	relative(b, from, n, y);
+	return beyond_chance(robust_correlation(x, y, n), n, min_relative_t) ? score : 0;
 }
 
 static const char *name_of(bool count, bool shape, bool slices)
@@ -176,7 +221,8 @@ static const char *name_of(bool count, bool shape, bool slices)
 
 /*
  * Do not relate peaks by shape alone, because most peaks of short calls look alike. Nor by count
- * alone, unless both counts are exact and differ by a few parts in a thousand.
+ * alone, unless both counts are exact and differ by a few parts in a thousand, and neither peak is
+ * what its operation usually does: a server reads once and writes once for each request.
  */
 bool related_score(const struct related_side *self, const struct related_side *other,
 		   unsigned int slices, struct peak_related *out)
@@ -189,14 +235,15 @@ bool related_score(const struct related_side *self, const struct related_side *o
 	/* Peaks of one operation always share its load. */
 	if (self->op == other->op)
 		return false;
-	if (ours < 1 || theirs < 1)
+	if (ours < 1 || theirs < 1 || (is_usual(self) && is_usual(other)))
 		return false;
 	count = count_score(ours, theirs);
 	shape = shape_score(self, ours, other, theirs);
 	together = slices_score(self, other, slices);
 	exact = !self->scaled && !other->scaled &&
 		fabs(ours - theirs) <= count_exact * fmax(ours, theirs) &&
-		fmin(ours, theirs) >= count_exact_calls;
+		fmin(ours, theirs) >= count_exact_calls &&
+		(shape > 0 || (!is_usual(self) && !is_usual(other)));
 	if (together <= 0 && !exact)
 		return false;
 	out->op = other->op;

@@ -6,8 +6,7 @@
  *
  * Pure: same input, same answer. docs/notes/values.md has the method.
  */
-#ifndef PEAKTOP_RELATED_H
-#define PEAKTOP_RELATED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@ struct related_side {
 	const struct profile *profile; /* profile of the operation */
 	/* calls per slice, oldest first, from related_prepare(); may be NULL */
 	const double *series;
+	const double *all;	 /* calls of the whole operation in these slices; may be NULL */
 	bool scaled;		 /* the counts are scaled up from bursts */
 	unsigned int known_from; /* first entry of `series` in which the operation was watched */
 };
@@ -43,5 +43,3 @@ bool related_score(const struct related_side *self, const struct related_side *o
  * Among equal scores the lower operation and id come first.
  */
 void related_insert(struct peak_related *list, unsigned int *nr, const struct peak_related *one);
-
-#endif

@@ -97,11 +97,15 @@ int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int ma
 	return 0;
 }
 
-void samples_list(const struct samples *s, const struct profile *total,
-		  const struct call_sample **call, double *weight)
+int samples_list(const struct samples *s, const struct profile *total, struct weighted_calls *out)
 {
+	const struct call_sample **call = malloc((s->nr + 1) * sizeof(struct call_sample *));
+	double *weight = malloc((s->nr + 1) * sizeof(*weight));
 	unsigned int n = 0;
 
+	*out = (struct weighted_calls){.call = call, .weight = weight};
+	if (!call || !weight)
+		return -ENOMEM;
 	for (unsigned int d = 0; d < PT_DOUBLINGS; d++) {
 		double inverse = 0, calls = (double)profile_count(total, d, 1);
 
@@ -115,4 +119,38 @@ void samples_list(const struct samples *s, const struct profile *total,
 			n++;
 		}
 	}
+	out->nr = n;
+	return 0;
+}
+
+void weighted_calls_release(struct weighted_calls *w)
+{
+	free(w->call);
+	free(w->weight);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct call_sample *x = *(struct call_sample *const *)a,
+				 *y = *(struct call_sample *const *)b;
+
+	return ascending(x->tid, y->tid) ?: compare_u64(&x->start_ns, &y->start_ns);
+}
+
+bool samples_overlap(const struct samples *s)
+{
+	const struct call_sample **call = calloc(s->nr + 1, sizeof(*call));
+	bool found = !call;
+	unsigned int n = 0;
+
+	for (unsigned int d = 0; call && d < PT_DOUBLINGS; d++)
+		for (unsigned int i = 0; i < s->stratum[d].nr; i++)
+			call[n++] = &s->stratum[d].call[i];
+	if (n)
+		qsort(call, n, sizeof(*call), compare_starts);
+	for (unsigned int i = 1; i < n && !found; i++)
+		found = call[i]->tid == call[i - 1]->tid &&
+			call[i]->start_ns < call[i - 1]->start_ns + call[i - 1]->latency_ns;
+	free(call);
+	return found;
 }

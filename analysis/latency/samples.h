@@ -7,8 +7,7 @@
  * doubling and of the sample decide which call is replaced. Half of the calls are marked as held
  * out, to judge rules that were chosen on the other half.
  */
-#ifndef PEAKTOP_SAMPLES_H
-#define PEAKTOP_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,12 +59,21 @@ void samples_release(struct samples *s);
  */
 int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int max);
 
-/*
- * Writes pointers to all samples to call[0..s->nr), by doubling, and to weight[] the number of
- * calls that each sample represents. That is the number of calls of its doubling in `total`, shared
- * among the samples in proportion to the inverse of their chance.
- */
-void samples_list(const struct samples *s, const struct profile *total,
-		  const struct call_sample **call, double *weight);
+/* Samples, and the number of calls that each represents. */
+struct weighted_calls {
+	const struct call_sample **call;
+	double *weight;
+	unsigned int nr;
+};
 
-#endif
+/*
+ * Lists all samples, by doubling. The calls of a doubling in `total` are shared among its samples
+ * in proportion to the inverse of their chance. Returns 0 or -ENOMEM; release the list in any case.
+ */
+int samples_list(const struct samples *s, const struct profile *total, struct weighted_calls *out);
+void weighted_calls_release(struct weighted_calls *w);
+/*
+ * Returns true if a thread was in two of the calls at once: the function calls itself, or a thread
+ * runs several coroutines. Also true if that cannot be found out (out of memory).
+ */
+bool samples_overlap(const struct samples *s);

@@ -24,7 +24,8 @@ static const double bucket_error = 0.05; /* of a latency, because buckets have a
 static const double clock_error = 0.03;	 /* lower limit for the error of any clock */
 static const double target_error =
     0.15; /* the CPU time of the whole target is not that of its callers */
-static const double wall_error = 0.3; /* a target does not always do the same */
+/* The spread of the rates that is assumed before two bursts are known: by wall clock, by others. */
+static const double wall_spread = 0.3, other_spread = 0.2;
 static const double cycle_error =
     0.5; /* of the calls between two sleeps: threads that sleep repeat themselves */
 static const double guess_error = 0.3;
@@ -35,7 +36,12 @@ static const double useless_error =
     0.5; /* an estimate with this error is not used beside a better one */
 static const double least_call_ns = 1;
 static const double interval_95 = 1.96;
-enum { MIN_CALLS = 8, MIN_CALLERS_KNOWN = 2, OTHERS_FEW = 10 };
+enum {
+	MIN_CALLS = 8,
+	MIN_CALLERS_KNOWN = 2,
+	OTHERS_FEW = 10,
+	SPREAD_ASSUMED = 2, /* differences between bursts for which the assumed spread counts */
+};
 
 static double square(double x)
 {
@@ -177,16 +183,45 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 		rates.per_all_cpu = per_cpu(&all, &rates.all_cpu_error);
 	}
 	/*
-	 * the slowdown of the target lies between none, if it slept long enough, and all the time
-	 * of the probes
+	 * The slowdown of the target lies between none, if it slept long enough, and all the time
+	 * of the probes: the middle may be wrong by more than half of it, because one of the ends
+	 * is likelier than the middle.
 	 */
 	slower = -log(1 - fmin(probes / armed, 0.98));
 	/* threads that sleep make up for the delay */
 	rates.per_wall = calls / armed * (rates.cycle_known ? 1 : exp(slower / 2));
-	rates.wall_error = slower / 2 + wall_error;
+	rates.wall_error = slower * 2 / 3;
 	rates.most_share = (double)r->armed_cpu_ns / armed;
 	rates.least_share = fmax((double)r->armed_cpu_ns - (1 + probe_error) * probes, 0) / armed;
 	return rates;
+}
+
+/*
+ * Adds the rate that is used for one more burst: its own, or that of all bursts if they do not
+ * differ (pace_of()). Returns the spread of these rates.
+ */
+static double spread_add(struct scale_spread *s, double rate, double assumed)
+{
+	double now = log(rate);
+
+	if (s->bursts++)
+		s->squares += square(now - s->last);
+	s->last = now;
+	return sqrt((SPREAD_ASSUMED * square(assumed) + s->squares / 2) /
+		    (SPREAD_ASSUMED + s->bursts - 1));
+}
+
+static void spread_rates(struct scale *s, struct scale_rates *r)
+{
+	if (r->cpu_known)
+		r->spread[SCALE_CPU] = spread_add(&s->spread[SCALE_CPU], r->per_cpu, other_spread);
+	if (r->cycle_known)
+		r->spread[SCALE_CYCLE] =
+		    spread_add(&s->spread[SCALE_CYCLE], r->per_cycle, other_spread);
+	if (r->all_known)
+		r->spread[SCALE_ALL_CPU] =
+		    spread_add(&s->spread[SCALE_ALL_CPU], r->per_all_cpu, other_spread);
+	r->spread[SCALE_WALL] = spread_add(&s->spread[SCALE_WALL], r->per_wall, wall_spread);
 }
 
 /*
@@ -263,11 +298,13 @@ static double gap_by_wall(const struct scale_rates *rates, const struct rec_prof
 
 	*same = 0;
 	cpu = r->cpu_ns > r->armed_cpu_ns ? (double)(r->cpu_ns - r->armed_cpu_ns) : 0;
-	estimate_add(&e, gap * rates->per_wall, wall_misleads(rates, gap, cpu), 0);
+	estimate_add(&e, gap * rates->per_wall, wall_misleads(rates, gap, cpu),
+		     rates->spread[SCALE_WALL]);
 	if (by_cpu >= 0)
-		estimate_add(&e, by_cpu, rates->cpu_error, 0);
+		estimate_add(&e, by_cpu, rates->cpu_error, rates->spread[SCALE_CPU]);
 	else if (rates->all_known)
-		estimate_add(&e, cpu * rates->per_all_cpu, rates->all_cpu_error, target_error);
+		estimate_add(&e, cpu * rates->per_all_cpu, rates->all_cpu_error,
+			     hypot(target_error, rates->spread[SCALE_ALL_CPU]));
 	return estimate_take(&e, same);
 }
 
@@ -285,9 +322,10 @@ static void sleepers_calls(const struct scale_rates *rates, const struct rec_pro
 	if (rates->cycle_known && by_cpu > 0)
 		apart = fmax(fabs(log(by_cycle / by_cpu)) - rates->cpu_error, 0);
 	if (!rates->cycle_known || rates->cpu_error < useless_error)
-		estimate_add(e, by_cpu, rates->cpu_error, apart);
+		estimate_add(e, by_cpu, rates->cpu_error, hypot(apart, rates->spread[SCALE_CPU]));
 	if (rates->cycle_known)
-		estimate_add(e, by_cycle, 0, hypot(rates->cycle_error, apart));
+		estimate_add(e, by_cycle, 0,
+			     hypot(hypot(rates->cycle_error, apart), rates->spread[SCALE_CYCLE]));
 }
 
 /*
@@ -316,7 +354,8 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 		/* threads with a schedule also keep it in a burst */
 		if (others * OTHERS_FEW < sleepers)
 			estimate_add(&e, gap * rates->per_wall / missing,
-				     wall_misleads(rates, gap, (double)r->gap_cpu_ns), 0);
+				     wall_misleads(rates, gap, (double)r->gap_cpu_ns),
+				     rates->spread[SCALE_WALL]);
 		return missing * (gap_calls + estimate_take(&e, same));
 	}
 	return gap_by_wall(rates, r, -1, same);
@@ -331,6 +370,7 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	if (!seen || rec->armed_ns < ARMED_MIN_NS || rec->end_ns - rec->start_ns <= rec->armed_ns)
 		return 0;
 	rates = rates_of(s, rec, calls);
+	spread_rates(s, &rates);
 	now = before = gap_by(&rates, rec, calls, &same);
 	if (s->has_last && s->last.cpu_known == rates.cpu_known) {
 		before = gap_by(&s->last, rec, calls, &same_before);
@@ -358,12 +398,13 @@ double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns)
 	if (!s->has_last)
 		return -1;
 	estimate_add(&e, (double)ns * rates->per_wall,
-		     wall_misleads(rates, (double)ns, (double)cpu_ns), 0);
+		     wall_misleads(rates, (double)ns, (double)cpu_ns), rates->spread[SCALE_WALL]);
 	if (rates->cpu_known && !rates->cycle_known)
-		estimate_add(&e, (double)cpu_ns * rates->per_cpu, rates->cpu_error, target_error);
+		estimate_add(&e, (double)cpu_ns * rates->per_cpu, rates->cpu_error,
+			     hypot(target_error, rates->spread[SCALE_CPU]));
 	else if (rates->all_known)
 		estimate_add(&e, (double)cpu_ns * rates->per_all_cpu, rates->all_cpu_error,
-			     target_error);
+			     hypot(target_error, rates->spread[SCALE_ALL_CPU]));
 	calls = estimate_take(&e, &same);
 	s->gap += calls;
 	s->error += same;

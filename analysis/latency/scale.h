@@ -12,20 +12,24 @@
  * calls, the run queue, calls of short-lived threads), the CPU time of the whole target is used
  * beside the wall clock. A gap lies between two bursts: its estimate is the mean of the estimates
  * by the rates of both bursts. Estimates that differ are averaged in logarithms, weighted by their
- * errors.
+ * errors. The error by chance of a clock is learnt from the bursts: if few calls take most of the
+ * CPU time, or most sleeps, the calls per CPU time or per sleep differ much from burst to burst,
+ * while the calls per second may be steady.
  *
  * The error of the estimate has two parts: the error of the cost of a probe, which is the same in
  * all bursts and adds up, and the error of chance, which averages out. Calls that were seen in few
  * of the bursts came all at once; nobody knows how often they did so in the gaps, perhaps never.
  * Pure and deterministic.
  */
-#ifndef PEAKTOP_SCALE_H
-#define PEAKTOP_SCALE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
+
+/* The clocks of a target to which its calls are related. */
+enum scale_clock { SCALE_CPU, SCALE_CYCLE, SCALE_ALL_CPU, SCALE_WALL, SCALE_CLOCKS };
 
 /* Call rates of one burst, by the clocks of the target. */
 struct scale_rates {
@@ -36,6 +40,7 @@ struct scale_rates {
 	double cycle_error;
 	double per_all_cpu, all_cpu_error; /* the same for the CPU time of the whole target */
 	double per_wall, wall_error;
+	double spread[SCALE_CLOCKS];	/* relative error by chance of the rate by this clock */
 	double least_share, most_share; /* share of a CPU that the target takes: without the probes,
 					   and with them */
 };
@@ -50,9 +55,17 @@ struct scale_pace {
 	double bursts;
 };
 
+/* How much the rates by one clock that are used for the bursts differ from one to the next. */
+struct scale_spread {
+	double last;	/* logarithm of the rate in the previous burst */
+	double squares; /* sum of the squares of the differences between neighbouring bursts */
+	unsigned int bursts;
+};
+
 /* State for one operation. All zero: nothing is known. */
 struct scale {
 	struct scale_pace pace; /* sums over all bursts */
+	struct scale_spread spread[SCALE_CLOCKS];
 	bool has_last;
 	struct scale_rates last; /* rates of the previous burst */
 	double seen;		 /* calls that were seen */
@@ -84,5 +97,3 @@ void scale_guess(struct scale *s, uint64_t calls);
  * of the errors are right.
  */
 void scale_interval(const struct scale *s, double *low, double *high);
-
-#endif

@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/base/array.h"
 #include "analysis/latency/shadows_impl.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/*
- * Cost of a disturbance beyond the measured time: two context switches, cold caches, and the
- * interrupt that caused it.
- */
-static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
-/* Interrupts are measured from the start of their handler to its end: entry and exit are added. */
-static const double per_interrupts_ns = 25e3;
-/*
- * A call that was preempted more often may owe them at most this share of its own time. Otherwise
- * many preemptions would make a long call one of any shorter peak.
- */
-static const double most_cost = 0.75;
 enum {
-	FEW_PREEMPTIONS = 4, /* preemptions of one call whose cost may be all of its own time */
-	MAX_FAULTS = 4,	     /* a call with more page faults caused them by its own work */
-	/* page faults: the other peak must have this many times the calls */
-	MUCH_SMALLER = 12,
-	SMALLER = 3,	 /* interrupts: the other peak must have this many times the calls */
-	MIN_SAMPLES = 2, /* fewer samples cannot judge a peak */
+	MUCH_SMALLER = 12, /* page faults: the other peak must have this many times the calls */
+	SMALLER = 3,	   /* interrupts: the other peak must have this many times the calls */
+	MIN_SAMPLES = 2,   /* fewer samples cannot judge a peak */
 	/* neighbouring buckets that are used to find the share of disturbed calls */
 	CLEAN_REACH = 2,
 };
-/* A wait for a CPU with a smaller share of the latency does not move a call to another peak. */
-static const double min_wait = 0.02;
 /*
  * A peak is a shadow if this share of its calls belongs to other peaks. An interrupt alone leaves
  * no trace in a sample. Therefore calls are left out of the sum if they never left the CPU and
  * exceed those of a larger peak by at most the time of an interrupt; `min_share_all` is the least
  * share of all calls.
  */
-static const double min_share = 0.5, min_share_all = 0.2, interrupt_ns = 60e3;
+static const double min_share = 0.5, min_share_all = 0.2;
+/*
+ * The calls of a peak may all have been delayed without a trace if at most this share of them, and
+ * of their time in calls that slept, cannot be explained so. A few calls that ran for milliseconds
+ * do not count by their time: the hypervisor may have kept the CPU.
+ */
+static const double untraced_rest = 0.2;
 /*
  * The rest of a peak, without the calls that belong to others, is a peak of its own if it has these
  * shares of the peak, of the calls and of the time (REST_CALLS, REST_TIME). If it has fewer calls,
@@ -63,78 +53,30 @@ struct peaks_known {
 	double sleeps[PEAKS_TRACKED];		 /* mean number of sleeps of a call */
 	double own_ns; /* time of all sampled calls without the waits, weighted */
 	const struct shadow_verdict *verdict;
+	const struct weighted_calls *calls;
+	double page_fault_ns;
 };
 
 /* A call that was disturbed by the host does not sleep more often than others. */
 static const double more_sleeps = 2, spare_sleeps = 0.5;
 
 /* Sums over the samples of one peak. */
-struct tally {
+struct shadow_tally {
 	double weight;
-	double interrupted;	     /* weight of calls that may have met an interrupt */
+	/* weight and time of calls that may have met an interrupt */
+	double interrupted, interrupted_ns;
 	double lands[PEAKS_TRACKED]; /* weight of calls that belong to each peak */
 	/* weight of the calls of other peaks, by the cause of their delay */
 	double faults, waits, interrupts;
 	double own;		/* weight of its own calls that met no interrupt */
 	double own_ns;		/* their time without the waits */
+	double slept_ns;	/* time of its own calls that slept */
 	unsigned int nr_own;	/* number of these samples */
 	double oncpu, oncpu_of; /* where known: time on a CPU or waiting for one, and latency */
 	/* calls that belong to no peak: sum of log2 of their own time, and weight */
 	double log_own, moved;
 	unsigned int nr;
 };
-
-/* The latency of a call without the disturbance lies between these. */
-struct own {
-	double low, high;
-	bool moved, faults, waits, interrupts;
-};
-
-/* Returns the most that preemptions may have added to `own`, the time without the waits. */
-static double preemption_cost(unsigned int preemptions, double own)
-{
-	double few = per_preemption_ns * fmin(preemptions, FEW_PREEMPTIONS);
-
-	return fmax(few, fmin(per_preemption_ns * preemptions, most_cost * own));
-}
-
-static struct own own_time(const struct call_sample *c)
-{
-	double latency = (double)c->latency_ns, wait = 0;
-	struct own o = {.high = latency};
-	unsigned int preemptions = 0;
-
-	if (c->known & SAMPLE_RUNQUEUE)
-		wait = fmin((double)c->runqueue_ns, latency);
-	if (c->known & SAMPLE_SWITCHES)
-		preemptions = call_preemptions(c);
-	o.waits = !preemptions && wait > min_wait * latency;
-	o.moved = preemptions || o.waits;
-	if (o.moved) {
-		o.high -= wait;
-		o.low = o.high - preemption_cost(preemptions, o.high) - (o.waits ? per_wait_ns : 0);
-		/* the wait of a preempted call is not always known */
-		if (preemptions && !(c->known & SAMPLE_RUNQUEUE))
-			o.low = 0;
-		else if (c->known & SAMPLE_INTERRUPTS)
-			o.low -= fmin((double)c->interrupt_ns, latency);
-	} else if ((c->known & SAMPLE_INTERRUPTS) && c->interrupt_ns) {
-		o.moved = o.interrupts = true;
-		o.high -= fmin((double)c->interrupt_ns, latency);
-		o.low = o.high - per_interrupts_ns;
-	} else if ((c->known & SAMPLE_FAULTS) && c->minor_faults && c->minor_faults <= MAX_FAULTS &&
-		   !c->major_faults) {
-		o.moved = o.faults = true;
-		o.low = latency - per_fault_ns * c->minor_faults;
-	}
-	o.low = fmax(o.low, 1);
-	return o;
-}
-
-static unsigned int bucket_of(double ns)
-{
-	return pt_bucket((uint64_t)fmax(ns, 1));
-}
 
 /* Returns the mean count about bucket `i` of a peak. */
 static double around(const struct profile *p, const struct peak_span *s, unsigned int i)
@@ -163,7 +105,7 @@ static struct bucket_range core_of(const struct profile *p, const struct peak_sp
  * possible; else -1. A call that slept is not moved by the cost of the wait alone.
  */
 static int owner_of(const struct peaks_known *k, unsigned int self, const struct call_sample *c,
-		    const struct own *o)
+		    const struct own_time *o)
 {
 	unsigned int low = bucket_of(o->low), high = bucket_of(o->high);
 	const struct peak_span *span = k->span;
@@ -188,31 +130,34 @@ static int owner_of(const struct peaks_known *k, unsigned int self, const struct
 }
 
 /* Returns true if an interrupt may have moved this call to peak `self` from a larger peak. */
-static bool may_be_interrupted(const struct peak_span *span, unsigned int self,
+static bool may_be_interrupted(const struct peaks_known *k, unsigned int self,
 			       const struct call_sample *c)
 {
-	double undisturbed = (double)c->latency_ns - interrupt_ns;
+	const struct peak_span *span = k->span;
+	double undisturbed = (double)c->latency_ns -
+			     (k->page_fault_ns >= SLOW_FAULT_NS ? UNTRACED_PAGES_NS : UNTRACED_NS);
 
 	if (!(c->known & SAMPLE_SWITCHES) || c->sleeps || call_preemptions(c))
 		return false;
-	for (unsigned int i = 0; i < self; i++)
-		if (span[i].calls >= SMALLER * span[self].calls &&
-		    span[i].range.high > bucket_of(undisturbed))
-			return true;
-	return false;
+	return any_of(i, self,
+		      span[i].calls >= SMALLER * span[self].calls &&
+			  span[i].range.high > bucket_of(undisturbed));
 }
 
-static void add_own(struct tally *t, double weight, const struct own *o)
+static void add_own(struct shadow_tally *t, double weight, const struct call_sample *c,
+		    const struct own_time *o)
 {
+	if (c->known & SAMPLE_SWITCHES && c->sleeps)
+		t->slept_ns += weight * o->high;
 	t->own += weight;
 	t->own_ns += weight * o->high;
 	t->nr_own++;
 }
 
-static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
+static void add(struct shadow_tally *t, const struct peaks_known *k, unsigned int self,
 		const struct call_sample *c, double weight)
 {
-	struct own o = own_time(c);
+	struct own_time o = call_own_time(c);
 	int owner;
 
 	if (c->known & SAMPLE_ONCPU) {
@@ -232,10 +177,12 @@ static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
 	}
 	t->lands[owner] += weight;
 	if (owner == (int)self) {
-		if (may_be_interrupted(k->span, self, c))
-			t->interrupted += weight;
-		else
-			add_own(t, weight, &o);
+		if (!may_be_interrupted(k, self, c)) {
+			add_own(t, weight, c, &o);
+			return;
+		}
+		t->interrupted += weight;
+		t->interrupted_ns += weight * o.high;
 		return;
 	}
 	t->faults += o.faults ? weight : 0;
@@ -243,7 +190,7 @@ static void add(struct tally *t, const struct peaks_known *k, unsigned int self,
 	t->interrupts += o.interrupts ? weight : 0;
 }
 
-static enum peak_fold reason(const struct tally *t, double others)
+static enum peak_fold reason(const struct shadow_tally *t, double others)
 {
 	if (2 * t->faults > others)
 		return PEAK_FAULTS;
@@ -252,25 +199,53 @@ static enum peak_fold reason(const struct tally *t, double others)
 	return 2 * t->interrupts > others ? PEAK_INTERRUPTED : PEAK_PREEMPTED;
 }
 
+static double all_time(const struct peaks_known *k)
+{
+	double time = 0;
+
+	for (unsigned int i = 0; i < k->n; i++)
+		time += peak_time(&k->span[i]);
+	return time;
+}
+
+/* Returns true if nearly all calls of a peak may have been delayed without a trace. */
+static bool may_be_untraced(const struct shadow_tally *t)
+{
+	return t->nr >= MIN_SAMPLES && t->own + t->moved <= untraced_rest * t->weight &&
+	       2 * t->interrupted >= t->weight &&
+	       t->slept_ns <= untraced_rest * (t->slept_ns + t->interrupted_ns);
+}
+
+static void judge_untraced(const struct shadow_tally *t, const struct peaks_known *k,
+			   unsigned int self, struct shadow_verdict *out)
+{
+	const struct untraced_peak p = {.span = k->span,
+					.verdict = k->verdict,
+					.self = self,
+					.share_of_time = peak_time(&k->span[self]) / all_time(k)};
+	int of = may_be_untraced(t) ? untraced_owner(&p, k->calls, k->page_fault_ns) : -1;
+
+	*out = (struct shadow_verdict){of, PEAK_UNTRACED};
+}
+
 /*
  * Returns true if the own calls of a peak are a peak, although the rest of its calls belongs to
  * others: they are not rare, or they are rare and hold much of the time that is the program's own.
  */
-static bool has_own_peak(const struct tally *t, const struct peaks_known *k, unsigned int self)
+static bool has_own_peak(const struct shadow_tally *t, const struct peaks_known *k,
+			 unsigned int self)
 {
-	double calls = 0, time = 0, rest = t->own / t->weight;
+	double calls = 0, time = all_time(k), rest = t->own / t->weight;
 
-	for (unsigned int i = 0; i < k->n; i++) {
+	for (unsigned int i = 0; i < k->n; i++)
 		calls += (double)k->span[i].calls;
-		time += peak_time(&k->span[i]);
-	}
 	if (rest < rest_share || rest * peak_time(&k->span[self]) < REST_TIME * time)
 		return false;
 	return rest * (double)k->span[self].calls >= REST_CALLS * calls ||
 	       (t->nr_own >= HIDDEN_CALLS && t->own_ns >= rest_own_time * k->own_ns);
 }
 
-static void judge(const struct tally *t, const struct peaks_known *k, unsigned int self,
+static void judge(const struct shadow_tally *t, const struct peaks_known *k, unsigned int self,
 		  struct shadow_verdict *out)
 {
 	double others = 0, best = 0;
@@ -283,67 +258,62 @@ static void judge(const struct tally *t, const struct peaks_known *k, unsigned i
 			of = (int)i;
 		}
 	}
-	out->of = -1;
 	if (of < 0 || t->nr < MIN_SAMPLES || others <= min_share_all * t->weight ||
 	    others <= min_share * (t->weight - t->interrupted))
-		return;
-	if (has_own_peak(t, k, self))
-		return;
-	out->of = of;
-	out->why = reason(t, others);
+		judge_untraced(t, k, self, out);
+	else if (has_own_peak(t, k, self))
+		out->of = -1;
+	else
+		*out = (struct shadow_verdict){of, reason(t, others)};
 }
 
-static void add_sleeps(struct peaks_known *k, const struct call_sample *const *call,
-		       const double *weight, unsigned int nr_calls)
+static void add_sleeps(struct peaks_known *k, const struct weighted_calls *calls)
 {
 	double known[PEAKS_TRACKED] = {0};
 
-	for (unsigned int c = 0; c < nr_calls; c++) {
-		unsigned int bucket = pt_bucket(call[c]->latency_ns);
+	for (unsigned int c = 0; c < calls->nr; c++) {
+		const struct call_sample *call = calls->call[c];
+		unsigned int bucket = pt_bucket(call->latency_ns);
 
-		for (unsigned int i = 0; i < k->n && (call[c]->known & SAMPLE_SWITCHES); i++) {
+		for (unsigned int i = 0; i < k->n && (call->known & SAMPLE_SWITCHES); i++) {
 			if (bucket < k->span[i].range.low || bucket >= k->span[i].range.high)
 				continue;
-			known[i] += weight[c];
-			k->sleeps[i] += weight[c] * call[c]->sleeps;
+			known[i] += calls->weight[c];
+			k->sleeps[i] += calls->weight[c] * call->sleeps;
 		}
 	}
 	for (unsigned int i = 0; i < k->n; i++)
 		k->sleeps[i] = known[i] > 0 ? k->sleeps[i] / known[i] : 0;
 }
 
-static double oncpu_share(const struct tally *t)
+static double oncpu_share(const struct shadow_tally *t)
 {
 	return t->oncpu_of > 0 ? t->oncpu / t->oncpu_of : 0;
 }
 
-static double mode_ns(const struct peak_span *s)
+static bool is_another_speed(const struct peak_span *a, const struct peak_span *b,
+			     double measurable_ns)
 {
-	return exp2((s->mode + 0.5) / PT_RESOLUTION);
-}
+	double factor = mode_ns(b) / mode_ns(a), more = mode_ns(b) - mode_ns(a);
 
-static bool is_another_speed(const struct peak_span *a, const struct peak_span *b)
-{
-	double factor = mode_ns(b) / mode_ns(a);
-
-	if (factor <= speed)
+	if (factor <= speed || more <= measurable_ns)
 		return true;
-	return factor <= cold && mode_ns(b) - mode_ns(a) <= cold_ns &&
+	return factor <= cold && more <= cold_ns &&
 	       (double)b->calls <= cold_calls * (double)a->calls;
 }
 
 /*
- * Joins neighbouring peaks that compute and are nearly as long: the smaller is the larger at
- * another CPU speed.
+ * Joins neighbouring peaks that compute and are nearly as long, or differ by less than what can be
+ * measured: the smaller is the larger at another CPU speed.
  */
-static void join_speeds(const struct peak_span *span, const struct tally *tally, unsigned int n,
-			struct shadow_verdict *out)
+static void join_speeds(const struct peak_span *span, const struct shadow_tally *tally,
+			unsigned int n, double measurable_ns, struct shadow_verdict *out)
 {
 	for (unsigned int i = 0; i + 1 < n; i++) {
 		unsigned int smaller = span[i].calls < span[i + 1].calls ? i : i + 1;
 
 		if (out[i].of >= 0 || out[i + 1].of >= 0 ||
-		    !is_another_speed(&span[i], &span[i + 1]) ||
+		    !is_another_speed(&span[i], &span[i + 1], measurable_ns) ||
 		    oncpu_share(&tally[i]) < computes || oncpu_share(&tally[i + 1]) < computes)
 			continue;
 		out[smaller].of = (int)(2 * i + 1 - smaller);
@@ -355,14 +325,15 @@ static void join_speeds(const struct peak_span *span, const struct tally *tally,
  * Joins peaks whose calls were nearly all disturbed, belong to no peak, and have the same time of
  * their own.
  */
-static void join_orphans(const struct tally *tally, unsigned int n, struct shadow_verdict *out)
+static void join_orphans(const struct shadow_tally *tally, unsigned int n,
+			 struct shadow_verdict *out)
 {
 	for (unsigned int i = 1; i < n; i++) {
 		if (out[i].of >= 0 || tally[i].nr < MIN_SAMPLES ||
 		    tally[i].moved <= min_share * tally[i].weight)
 			continue;
 		for (unsigned int k = 0; k < i; k++) {
-			const struct tally *a = &tally[k], *b = &tally[i];
+			const struct shadow_tally *a = &tally[k], *b = &tally[i];
 
 			if (a->moved <= min_share * a->weight || a->nr < MIN_SAMPLES)
 				continue;
@@ -400,11 +371,12 @@ static void choose_leaders(const struct peak_span *span, unsigned int n, struct 
 }
 
 void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
-		  const struct call_sample *const *call, const double *weight,
-		  unsigned int nr_calls, struct shadow_verdict *out)
+		  const struct weighted_calls *calls, const struct shadow_host *host,
+		  struct shadow_verdict *out)
 {
-	struct tally tally[PEAKS_TRACKED];
-	struct peaks_known known = {.span = span, .verdict = out};
+	struct shadow_tally tally[PEAKS_TRACKED];
+	struct peaks_known known = {
+	    .span = span, .verdict = out, .calls = calls, .page_fault_ns = host->page_fault_ns};
 	unsigned int bucket;
 
 	if (n > PEAKS_TRACKED)
@@ -415,20 +387,20 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 		known.core[i] = core_of(seen, &span[i]);
 		out[i] = (struct shadow_verdict){-1, PEAK_LISTED};
 	}
-	add_sleeps(&known, call, weight, nr_calls);
-	for (unsigned int c = 0; c < nr_calls; c++)
-		known.own_ns += weight[c] * own_time(call[c]).high;
+	add_sleeps(&known, calls);
+	for (unsigned int c = 0; c < calls->nr; c++)
+		known.own_ns += calls->weight[c] * call_own_time(calls->call[c]).high;
 	for (unsigned int i = 0; i < n; i++) {
-		for (unsigned int c = 0; c < nr_calls; c++) {
-			bucket = pt_bucket(call[c]->latency_ns);
+		for (unsigned int c = 0; c < calls->nr; c++) {
+			bucket = pt_bucket(calls->call[c]->latency_ns);
 			if (bucket >= span[i].range.low && bucket < span[i].range.high)
-				add(&tally[i], &known, i, call[c], weight[c]);
+				add(&tally[i], &known, i, calls->call[c], calls->weight[c]);
 		}
 		judge(&tally[i], &known, i, &out[i]);
 	}
 	join_orphans(tally, n, out);
 	choose_leaders(span, n, out);
-	join_speeds(span, tally, n, out);
+	join_speeds(span, tally, n, host->measurable_ns, out);
 	for (unsigned int i = 0; i < n; i++)
 		while (out[i].of >= 0 && out[out[i].of].of >= 0)
 			out[i].of = out[out[i].of].of;
@@ -441,7 +413,7 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 static bool is_displaced(const struct peaks_known *k, unsigned int self,
 			 const struct call_sample *c)
 {
-	struct own o = own_time(c);
+	struct own_time o = call_own_time(c);
 	unsigned int bucket = pt_bucket(c->latency_ns), low = bucket_of(o.low),
 		     high = bucket_of(o.high);
 
@@ -456,8 +428,7 @@ static bool is_displaced(const struct peaks_known *k, unsigned int self,
 }
 
 void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
-		   const struct call_sample *const *call, const double *weight,
-		   unsigned int nr_calls, struct profile *clean)
+		   const struct weighted_calls *calls, struct profile *clean)
 {
 	double all[PT_BUCKETS + 1] = {0}, gone[PT_BUCKETS + 1] = {0};
 	struct peaks_known known = {.span = span, .n = n < PEAKS_TRACKED ? n : PEAKS_TRACKED};
@@ -465,14 +436,14 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
 
 	for (unsigned int i = 0; i < known.n; i++)
 		known.core[i] = core_of(seen, &span[i]);
-	add_sleeps(&known, call, weight, nr_calls);
-	for (unsigned int c = 0; c < nr_calls; c++) {
-		bucket = pt_bucket(call[c]->latency_ns);
-		all[bucket] += weight[c];
+	add_sleeps(&known, calls);
+	for (unsigned int c = 0; c < calls->nr; c++) {
+		bucket = pt_bucket(calls->call[c]->latency_ns);
+		all[bucket] += calls->weight[c];
 		for (unsigned int i = 0; i < known.n; i++)
 			if (bucket >= span[i].range.low && bucket < span[i].range.high &&
-			    is_displaced(&known, i, call[c]))
-				gone[bucket] += weight[c];
+			    is_displaced(&known, i, calls->call[c]))
+				gone[bucket] += calls->weight[c];
 	}
 	profile_init(clean);
 	for (unsigned int b = 0; b < PT_BUCKETS; b++) {

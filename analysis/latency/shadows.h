@@ -8,8 +8,7 @@
  *
  * Pure: same samples in, same answer out.
  */
-#ifndef PEAKTOP_SHADOWS_H
-#define PEAKTOP_SHADOWS_H
+#pragma once
 
 #include "analysis/latency/model.h"
 #include "analysis/latency/peaks.h"
@@ -20,14 +19,19 @@ struct shadow_verdict {
 	enum peak_fold why;
 };
 
+/* What the host and the probes do to latencies. */
+struct shadow_host {
+	double measurable_ns; /* latencies that differ by less cannot be told apart */
+	double page_fault_ns; /* what a minor page fault costs; 0: not known */
+};
+
 /*
  * Fills out[0..n) for the peaks span[0..n) of the profile `seen`, which are disjoint and in
- * ascending order; n is at most PEAKS_TRACKED. `call` and `weight` are the output of
- * samples_list().
+ * ascending order; n is at most PEAKS_TRACKED.
  */
 void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
-		  const struct call_sample *const *call, const double *weight,
-		  unsigned int nr_calls, struct shadow_verdict *out);
+		  const struct weighted_calls *calls, const struct shadow_host *host,
+		  struct shadow_verdict *out);
 
 /*
  * Fills *clean with the profile `seen` without the calls that the host made longer than the core of
@@ -35,8 +39,7 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
  * bucket and its neighbours.
  */
 void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
-		   const struct call_sample *const *call, const double *weight,
-		   unsigned int nr_calls, struct profile *clean);
+		   const struct weighted_calls *calls, struct profile *clean);
 /*
  * Splits each peak of span[0..n) that is two peaks in the profile `clean`, because calls disturbed
  * by the host fill the valley between them. `span` has room for `max` peaks. Returns the number of
@@ -44,5 +47,3 @@ void shadows_clean(const struct profile *seen, const struct peak_span *span, uns
  */
 unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
 			   struct peak_span *span, unsigned int n, unsigned int max);
-
-#endif

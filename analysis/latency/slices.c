@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 void slices_init(struct slices *s)
 {
 	memset(s, 0, sizeof(*s));
@@ -109,22 +111,14 @@ int slices_coarsen(struct slices *s)
 
 static int make_room(struct slices *s)
 {
-	unsigned int cap = s->cap ? s->cap * 2 : 16;
-	struct slice *grown;
+	const unsigned int before = s->cap;
+	int err;
 
 	if (s->nr == MODEL_MAX_SLICES)
 		return slices_coarsen(s);
-	if (s->nr < s->cap)
-		return 0;
-	if (cap > MODEL_MAX_SLICES)
-		cap = MODEL_MAX_SLICES;
-	grown = realloc(s->slice, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	s->bytes += (cap - s->cap) * sizeof(*grown);
-	s->slice = grown;
-	s->cap = cap;
-	return 0;
+	err = array_grow(s->slice, s->nr, s->cap, MODEL_MAX_SLICES);
+	s->bytes += (s->cap - before) * sizeof(*s->slice);
+	return err;
 }
 
 static bool covers_burst(const struct slice *slice)

@@ -3,8 +3,7 @@
  * The time-lapse slices of one operation (OSprof, section 3.1: sampled profiles): oldest first,
  * only buckets with calls, at most MODEL_MAX_SLICES.
  */
-#ifndef PEAKTOP_SLICES_H
-#define PEAKTOP_SLICES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int slices_add(struct slices *s, const struct slice *slice, uint64_t interval_ns
  * Merges the slices of the older half pairwise. Returns 0, or -ENOMEM if fewer or none were merged.
  */
 int slices_coarsen(struct slices *s);
-
-#endif

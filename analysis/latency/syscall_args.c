@@ -4,30 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FD(name)                                                                                   \
-	{                                                                                          \
-		name, ARG_FD                                                                       \
-	}
-#define PTR(name)                                                                                  \
-	{                                                                                          \
-		name, ARG_POINTER                                                                  \
-	}
-#define ADDR(name)                                                                                 \
-	{                                                                                          \
-		name, ARG_ADDRESS                                                                  \
-	}
-#define SIZE(name)                                                                                 \
-	{                                                                                          \
-		name, ARG_SIZE                                                                     \
-	}
-#define FLAGS(name)                                                                                \
-	{                                                                                          \
-		name, ARG_FLAGS                                                                    \
-	}
-#define INT(name)                                                                                  \
-	{                                                                                          \
-		name, ARG_INT                                                                      \
-	}
+// clang-format off
+#define FD(name) {name, ARG_FD}
+#define PTR(name) {name, ARG_POINTER}
+#define ADDR(name) {name, ARG_ADDRESS}
+#define SIZE(name) {name, ARG_SIZE}
+#define FLAGS(name) {name, ARG_FLAGS}
+#define INT(name) {name, ARG_INT}
+// clang-format on
 
 struct call {
 	const char *name;

@@ -4,8 +4,7 @@
  * differ between architectures, the arguments do not). Also of the values that the samples of the
  * other layers have in place of arguments.
  */
-#ifndef PEAKTOP_SYSCALL_ARGS_H
-#define PEAKTOP_SYSCALL_ARGS_H
+#pragma once
 
 #include "analysis/session/record.h"
 
@@ -42,5 +41,3 @@ struct syscall_arg layer_arg(enum layer layer, unsigned int argument);
 
 /* Returns the word for a value of one of the last four kinds, or NULL if there is none. */
 const char *arg_word(enum arg_kind kind, int64_t value);
-
-#endif

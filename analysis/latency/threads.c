@@ -17,17 +17,7 @@ void threads_release(struct threads *t)
 /* Returns the position of a thread, or where it belongs. */
 static size_t position(const struct threads *t, uint32_t tid)
 {
-	size_t low = 0, high = t->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->list[mid].tid < tid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return lower_bound(i, t->nr, t->list[i].tid < tid);
 }
 
 static struct thread_state *find(struct threads *t, uint32_t tid)
@@ -44,14 +34,12 @@ static struct thread_state *need(struct threads *t, uint32_t pid, uint32_t tid, 
 	size_t at = position(t, tid);
 
 	if (!s) {
-		if (t->nr == THREADS_MAX || array_grow(t->list, t->nr, t->cap, THREADS_MAX)) {
+		if (array_insert(t->list, at, t->nr, t->cap, THREADS_MAX,
+				 (struct thread_state){.tid = tid})) {
 			t->too_many = true;
 			return NULL;
 		}
-		memmove(&t->list[at + 1], &t->list[at], (t->nr - at) * sizeof(*t->list));
-		t->nr++;
 		s = &t->list[at];
-		*s = (struct thread_state){.tid = tid};
 	}
 	s->pid = pid;
 	snprintf(s->comm, sizeof(s->comm), "%s", comm ? comm : "");
@@ -60,6 +48,7 @@ static struct thread_state *need(struct threads *t, uint32_t pid, uint32_t tid, 
 
 static void feed_thread(struct threads *t, const struct rec_thread *rec)
 {
+	uint64_t queued = rec->runqueue_ns + rec->quota_ns;
 	struct thread_state *s;
 
 	if (rec->ended) {
@@ -76,8 +65,7 @@ static void feed_thread(struct threads *t, const struct rec_thread *rec)
 	s->at_ns = rec->at_ns;
 	s->wall_ns = rec->wall_ns;
 	s->cpu_ns = rec->cpu_ns < rec->wall_ns ? rec->cpu_ns : rec->wall_ns;
-	s->runqueue_ns = rec->runqueue_ns < rec->wall_ns - s->cpu_ns ? rec->runqueue_ns
-								     : rec->wall_ns - s->cpu_ns;
+	s->runqueue_ns = queued < rec->wall_ns - s->cpu_ns ? queued : rec->wall_ns - s->cpu_ns;
 }
 
 static void feed_snapshot(struct threads *t, const struct rec_thread_snapshot *rec)
@@ -161,10 +149,7 @@ void thread_choice_release(struct thread_choice *c)
 
 bool thread_choice_has_process(const struct thread_choice *c, uint32_t pid)
 {
-	for (size_t i = 0; i < c->nr; i++)
-		if (c->list[i].is_process && c->list[i].id == pid)
-			return true;
-	return false;
+	return any_of(i, c->nr, c->list[i].is_process && c->list[i].id == pid);
 }
 
 bool thread_choice_has(const struct thread_choice *c, uint32_t pid, uint32_t tid)

@@ -4,8 +4,7 @@
  * waits for (REC_THREAD_SNAPSHOT), and in which operation it spends most time (REC_SAMPLE).
  * Pure.
  */
-#ifndef PEAKTOP_THREADS_H
-#define PEAKTOP_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool thread_choice_has_process(const struct thread_choice *c, uint32_t pid);
 void threads_release(struct threads *t);
 /* Takes a record; ignores those of other types. */
 void threads_feed(struct threads *t, const struct record *rec);
-
-#endif

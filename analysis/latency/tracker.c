@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/base/array.h"
 #include "analysis/latency/peaks.h"
 
 #include <math.h>
@@ -165,10 +166,7 @@ void peaks_tracker_update(struct peak_tracker *t, const struct peak_span *spans,
 
 static bool has_number(const struct peak_tracker *t, int number)
 {
-	for (unsigned int k = 0; k < t->nr; k++)
-		if (t->peak[k].number == number)
-			return true;
-	return false;
+	return any_of(k, t->nr, t->peak[k].number == number);
 }
 
 int peaks_tracker_number(struct peak_tracker *t, int id)

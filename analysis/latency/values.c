@@ -11,7 +11,8 @@
 #include "analysis/latency/values_text.h"
 
 /*
- * Candidates. Of several that separate equally well, the earlier one explains more and comes first.
+ * The values of a call that may distinguish a peak from the other calls. If several of them
+ * distinguish it equally well, the first one in this list is preferred, because it explains more.
  */
 enum feature_id {
 	F_RET,
@@ -186,7 +187,7 @@ static void describe_all(struct value_table *t, enum layer layer, const char *na
 	describe(t, F_THREAD, "thread", FORMAT_NUMBER, true, false);
 }
 
-struct keyed {
+struct keyed_call {
 	uint64_t key; /* unsigned, ascending in the order of the feature */
 	uint16_t call;
 };
@@ -195,7 +196,7 @@ struct keyed {
  * Sorts by key; calls of equal keys keep their order. A radix sort from the lowest byte up that
  * skips bytes without differences. `room` is as long as `list`.
  */
-static void sort_keys(struct keyed *list, struct keyed *room, unsigned int n)
+static void sort_keys(struct keyed_call *list, struct keyed_call *room, unsigned int n)
 {
 	uint64_t differ = 0;
 
@@ -217,7 +218,7 @@ static void sort_keys(struct keyed *list, struct keyed *room, unsigned int n)
 }
 
 /* `room` holds two times the number of calls. */
-static void sort_feature(struct value_table *t, unsigned int f, struct keyed *room)
+static void sort_feature(struct value_table *t, unsigned int f, struct keyed_call *room)
 {
 	struct feature *to = &t->feature[f];
 	uint64_t sign = to->traits.is_signed ? 1ULL << 63 : 0;
@@ -248,7 +249,7 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 				    unsigned int n, enum layer layer, const char *name)
 {
 	struct value_table *t = calloc(1, sizeof(*t));
-	struct keyed *room;
+	struct keyed_call *room;
 
 	if (!t)
 		return NULL;
@@ -309,13 +310,13 @@ static unsigned int make_groups(const struct value_table *t, unsigned int f,
 	return n;
 }
 
-struct verdict {
+struct value_verdict {
 	unsigned int feature;
 	struct rule rule;
 	double share[2]; /* share of the held-out calls that match: OUT of the peak, IN it */
 };
 
-static bool find_rule(const struct value_table *t, unsigned int f, struct verdict *v)
+static bool find_rule(const struct value_table *t, unsigned int f, struct value_verdict *v)
 {
 	const struct value_traits *traits = &t->feature[f].traits;
 	struct value_sums sums;
@@ -354,7 +355,7 @@ static bool is_about_errors(const struct rule *r)
  * Returns true for rules without information: the on-CPU time of calls that compute, which repeats
  * the latency, and the return value of a function that may have none.
  */
-static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct verdict *v)
+static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct value_verdict *v)
 {
 	double oncpu = 0, all = 0;
 
@@ -371,13 +372,13 @@ static bool is_idle_talk(const struct value_table *t, unsigned int f, const stru
 	return oncpu > 0.9 * all;
 }
 
-static double separation(const struct verdict *v)
+static double separation(const struct value_verdict *v)
 {
 	return v->share[IN] - v->share[OUT];
 }
 
 /* Orders by separation in steps of a twentieth; within a step by the order of the candidates. */
-static bool better(const struct verdict *a, const struct verdict *b)
+static bool better(const struct value_verdict *a, const struct value_verdict *b)
 {
 	double x = round(separation(a) * 20), y = round(separation(b) * 20);
 
@@ -386,7 +387,7 @@ static bool better(const struct verdict *a, const struct verdict *b)
 
 void values_find(const struct value_table *t, struct bucket_range range, struct values *out)
 {
-	struct verdict best[F_COUNT], v;
+	struct value_verdict best[F_COUNT], v;
 	unsigned int n = 0;
 
 	out->nr = 0;

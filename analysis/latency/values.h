@@ -11,10 +11,7 @@
  *
  * Pure: same samples in, same answer out.
  */
-#ifndef PEAKTOP_VALUES_H
-#define PEAKTOP_VALUES_H
-
-#include <stdint.h>
+#pragma once
 
 #include "analysis/latency/model.h"
 #include "analysis/latency/samples.h"
@@ -51,5 +48,3 @@ void value_table_free(struct value_table *t);
  * copy *out: its pointers point into itself.
  */
 void values_find(const struct value_table *t, struct bucket_range range, struct values *out);
-
-#endif

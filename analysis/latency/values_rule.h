@@ -3,8 +3,7 @@
  * Rules of value correlation: chosen on one half of the calls, judged on the other half. Internal
  * to values*.c; docs/notes/values.md has the method.
  */
-#ifndef PEAKTOP_VALUES_RULE_H
-#define PEAKTOP_VALUES_RULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ bool rule_choose(const struct value_traits *traits, const struct value_group *gr
  */
 bool rule_judge(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		const struct value_sums *sums, const struct rule *rule, double share[2]);
-
-#endif

@@ -3,8 +3,7 @@
  * Writes rules of value correlation in words, and finds round numbers for them. Internal to
  * values*.c.
  */
-#ifndef PEAKTOP_VALUES_TEXT_H
-#define PEAKTOP_VALUES_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_form
 /* Writes a rule as text: "-11 (EAGAIN) in 98% of these, 2% of the others". */
 void rule_text(char *to, size_t size, const struct rule *r, enum value_format format,
 	       double share_in, double share_out);
-
-#endif

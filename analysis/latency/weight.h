@@ -6,8 +6,7 @@
  * to the next slice. Over the run, every bucket and their sum stay within a few calls of the exact
  * scaled value. A weight of exactly 1 leaves counts unchanged.
  */
-#ifndef PEAKTOP_WEIGHT_H
-#define PEAKTOP_WEIGHT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ void weight_counts(struct weight w, struct weight_carry *carry, unsigned int n,
  * 1/2^32. Saturates.
  */
 uint64_t weight_figure(struct weight w, uint64_t *carry, uint64_t value);
-
-#endif

@@ -6,12 +6,10 @@
 #include "analysis/module/module_internal.h"
 
 /* Executable segments: bytes in the file, disjoint both in the file and in memory. */
-static bool segment_overlaps(const struct module *m, const struct segment *s)
+static bool segment_overlaps(const struct module *m, const struct module_segment *s)
 {
-	size_t i;
-
-	for (i = 0; i < m->nr_segments; i++) {
-		const struct segment *t = &m->segments[i];
+	for (size_t i = 0; i < m->nr_segments; i++) {
+		const struct module_segment *t = &m->segments[i];
 
 		if (s->vaddr < t->vaddr + t->size && t->vaddr < s->vaddr + s->size)
 			return true;
@@ -24,11 +22,10 @@ static bool segment_overlaps(const struct module *m, const struct segment *s)
 static void find_segments(struct module *m)
 {
 	const struct image *img = &m->image;
-	size_t i;
 
-	for (i = 0; i < img->nr_ph; i++) {
+	for (size_t i = 0; i < img->nr_ph; i++) {
 		const Elf64_Phdr *ph = &img->ph[i];
-		struct segment s = {ph->p_vaddr, ph->p_offset, ph->p_filesz, NULL, NULL};
+		struct module_segment s = {ph->p_vaddr, ph->p_offset, ph->p_filesz, NULL, NULL};
 
 		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) || !ph->p_filesz)
 			continue;
@@ -78,7 +75,6 @@ static void identify(struct module *m)
 {
 	const struct image *img = &m->image;
 	struct module_identity *id = &m->identity;
-	size_t i;
 
 	id->type = img->eh.e_type == ET_EXEC ? MODULE_EXEC : MODULE_DYN;
 	id->size = img->size;
@@ -87,8 +83,8 @@ static void identify(struct module *m)
 			has_bytes(img, ".zdebug_info");
 	id->has_debugdata = has_bytes(img, ".gnu_debugdata");
 	id->has_eh_frame = has_bytes(img, ".eh_frame");
-	id->is_go = has_bytes(img, ".gopclntab") || has_bytes(img, ".note.go.buildid");
-	for (i = 0; i < img->nr_ph; i++)
+	id->is_go = module_has_go_table(img) || has_bytes(img, ".note.go.buildid");
+	for (size_t i = 0; i < img->nr_ph; i++)
 		if (img->ph[i].p_type == PT_GNU_EH_FRAME && img->ph[i].p_filesz)
 			id->has_eh_frame = true;
 	image_build_id(img, id->build_id, MODULE_MAX_BUILD_ID);
@@ -119,13 +115,11 @@ int module_open(struct module **out, int fd)
 
 void module_free(struct module *m)
 {
-	size_t i;
-
 	if (!m)
 		return;
 	module_unload_functions(m);
 	module_unload_lines(m);
-	for (i = 0; i < m->nr_segments; i++) {
+	for (size_t i = 0; i < m->nr_segments; i++) {
 		free(m->segments[i].code);
 		free(m->segments[i].have);
 	}
@@ -141,13 +135,12 @@ void module_free(struct module *m)
 int module_set_name(struct module *m, const char *base_name)
 {
 	char *copy = strndup(base_name, MODULE_MAX_NAME / 2);
-	size_t i;
 
 	if (!copy)
 		return -ENOMEM;
 	free(m->name);
 	m->name = copy;
-	for (i = 0; i < m->nr_functions; i++)
+	for (size_t i = 0; i < m->nr_functions; i++)
 		if (!m->functions[i].symbol)
 			m->names[i] = NULL; /* was made of the old one */
 	return 0;
@@ -171,12 +164,10 @@ bool module_truncated(const struct module *m)
 	return m->truncated;
 }
 
-const struct segment *module_segment_at(const struct module *m, uint64_t vaddr)
+const struct module_segment *module_segment_at(const struct module *m, uint64_t vaddr)
 {
-	size_t i;
-
-	for (i = 0; i < m->nr_segments; i++) {
-		const struct segment *s = &m->segments[i];
+	for (size_t i = 0; i < m->nr_segments; i++) {
+		const struct module_segment *s = &m->segments[i];
 
 		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->size)
 			return s;
@@ -186,10 +177,8 @@ const struct segment *module_segment_at(const struct module *m, uint64_t vaddr)
 
 int module_vaddr_of(const struct module *m, uint64_t offset, uint64_t *vaddr)
 {
-	size_t i;
-
-	for (i = 0; i < m->nr_segments; i++) {
-		const struct segment *s = &m->segments[i];
+	for (size_t i = 0; i < m->nr_segments; i++) {
+		const struct module_segment *s = &m->segments[i];
 
 		if (offset >= s->offset && offset - s->offset < s->size) {
 			*vaddr = s->vaddr + (offset - s->offset);
@@ -201,7 +190,7 @@ int module_vaddr_of(const struct module *m, uint64_t offset, uint64_t *vaddr)
 
 int module_offset_of(const struct module *m, uint64_t vaddr, uint64_t *offset)
 {
-	const struct segment *s = module_segment_at(m, vaddr);
+	const struct module_segment *s = module_segment_at(m, vaddr);
 
 	if (!s)
 		return -ERANGE;
@@ -211,7 +200,7 @@ int module_offset_of(const struct module *m, uint64_t vaddr, uint64_t *offset)
 
 int module_segment(const struct module *m, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct segment *s = module_segment_at(m, vaddr);
+	const struct module_segment *s = module_segment_at(m, vaddr);
 
 	if (!s)
 		return -ERANGE;
@@ -220,8 +209,9 @@ int module_segment(const struct module *m, uint64_t vaddr, uint64_t *start, uint
 	return 0;
 }
 
-/* The memory is reserved whole, so that code stays contiguous, and filled where asked for. */
-static int segment_prepare(struct segment *s)
+/* Memory for the whole section is reserved at once, so that code stays contiguous. It is filled in
+ * parts, when they are read. */
+static int segment_prepare(struct module_segment *s)
 {
 	if (s->code)
 		return 0;
@@ -239,13 +229,13 @@ static int segment_prepare(struct segment *s)
 
 const uint8_t *module_code(struct module *m, uint64_t vaddr, size_t size)
 {
-	struct segment *s = (struct segment *)module_segment_at(m, vaddr);
-	uint64_t at, i;
+	struct module_segment *s = (struct module_segment *)module_segment_at(m, vaddr);
+	uint64_t at;
 
 	if (!s || !size || size > s->size - (vaddr - s->vaddr) || segment_prepare(s))
 		return NULL;
 	at = vaddr - s->vaddr;
-	for (i = at / CODE_CHUNK; i <= (at + size - 1) / CODE_CHUNK; i++) {
+	for (uint64_t i = at / CODE_CHUNK; i <= (at + size - 1) / CODE_CHUNK; i++) {
 		uint64_t from = i * CODE_CHUNK, n = s->size - from;
 
 		if (s->have[i])

@@ -20,8 +20,7 @@
  * independent file: relative to its load base). "offset" is a position in the
  * file. Probes use offsets, code and frames use vaddrs.
  */
-#ifndef PEAKTOP_CODE_MODULE_H
-#define PEAKTOP_CODE_MODULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,7 +91,7 @@ bool module_wants_debug(const struct module *m);
  * module_open() too.
  */
 int module_add_debug(struct module *m, int fd);
-/* Something was left out because a maximum was reached or the file lies. */
+/* True if something was left out, because a maximum was reached or the file contradicts itself. */
 bool module_truncated(const struct module *m);
 
 /* ---- functions ---- */
@@ -102,6 +101,7 @@ enum function_source {
 	FUNCTION_DYNSYM,    /* .dynsym of the file */
 	FUNCTION_DEBUG,	    /* .symtab of the separate debug file */
 	FUNCTION_DEBUGDATA, /* .gnu_debugdata */
+	FUNCTION_GOPCLNTAB, /* the table of the Go runtime */
 	FUNCTION_EH_FRAME,  /* bounds only, no symbol */
 	FUNCTION_SOURCES
 };
@@ -129,7 +129,6 @@ struct module_function {
 /* In order of vaddr. Parts that are no functions of their own (NAME.cold) are not listed. */
 size_t module_nr_functions(struct module *m);
 const struct module_function *module_function(struct module *m, size_t i); /* NULL past the end */
-size_t module_function_index(struct module *m, const struct module_function *f);
 
 /*
  * Name for a person: demangled, with parameters, without the return type of a
@@ -255,5 +254,3 @@ struct module_inline {
  * Returns its length (at least 1), or -ENOENT.
  */
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
-
-#endif

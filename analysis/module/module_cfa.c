@@ -256,6 +256,8 @@ int module_row(struct module *m, uint64_t pc, struct row *row)
 	struct cfa_machine x;
 	int err = make_row(m, pc, &x);
 
+	if (err == -ENOENT && m->identity.is_go)
+		return module_go_row(m, pc, row);
 	if (!err && x.row.return_register == ROW_REGISTERS)
 		err = -EBADMSG;
 	if (!err)

@@ -6,7 +6,7 @@
 
 #include "analysis/module/module_internal.h"
 
-enum { DATA_CHUNK = 1 << 18, MAX_DYNAMIC = 1 << 16 };
+enum { DATA_CHUNK = 1 << 16, MAX_DYNAMIC = 1 << 16 };
 
 int module_read_data(const struct module *m, uint64_t vaddr, void *out, size_t size)
 {
@@ -24,12 +24,7 @@ struct pointers {
 
 static int add_pointer(struct pointers *p, uint64_t value)
 {
-	int err = array_grow(p->values, p->nr, p->cap, MODULE_MAX_POINTERS);
-
-	if (err)
-		return err;
-	p->values[p->nr++] = value;
-	return 0;
+	return array_append(p->values, p->nr, p->cap, MODULE_MAX_POINTERS, value);
 }
 
 /* `skip`: symbol tables also contain addresses of functions, but no code calls through them. */
@@ -161,7 +156,7 @@ int module_plt_section(const struct module *m, size_t i, struct module_range *ou
 {
 	static const char *const names[] = {".plt", ".plt.got", ".plt.sec", ".iplt"};
 
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
 		const Elf64_Shdr *sh = image_section(&m->image, names[n]);
 
 		if (!sh || !sh->sh_size || !module_segment_at(m, sh->sh_addr) ||

@@ -4,8 +4,7 @@
  * address, pointers to code, restartable sequences, linkage stubs. One of the
  * files of a module (see module.h for what may be assumed of the input).
  */
-#ifndef PEAKTOP_CODE_MODULE_DATA_H
-#define PEAKTOP_CODE_MODULE_DATA_H
+#pragma once
 
 #include "analysis/module/module.h"
 
@@ -34,7 +33,5 @@ long module_rseq(const struct module *m, struct module_range **out);
 /* Range of the i-th section of linkage stubs (.plt, .plt.sec, ...); -ENOENT past the last. */
 int module_plt_section(const struct module *m, size_t i, struct module_range *out);
 
-/* Other modules call its exported functions: a library, not a program. */
+/* True if the module is a library, whose exported functions other modules call, and no program. */
 bool module_is_library(const struct module *m);
-
-#endif

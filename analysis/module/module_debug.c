@@ -8,7 +8,7 @@
 /* The CRC-32 of a debuglink. */
 static int image_crc(const struct image *img, uint32_t *crc)
 {
-	enum { PIECE = 1 << 18 };
+	enum { PIECE = 1 << 16 };
 	uint8_t *piece = malloc(PIECE);
 	uint64_t at = 0;
 	int err = piece ? 0 : -ENOMEM;

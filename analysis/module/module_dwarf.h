@@ -3,8 +3,7 @@
  * DWARF through libdw, internal to the module files: opening without any other
  * file, and the compilation unit of an address.
  */
-#ifndef PEAKTOP_CODE_MODULE_DWARF_H
-#define PEAKTOP_CODE_MODULE_DWARF_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -18,13 +17,13 @@ enum {
 	UNITS_INDEXED = 16, /* units whose subprograms are kept */
 };
 
-struct range {
+struct unit_range {
 	uint64_t start, end;
 	uint64_t die; /* offset */
 };
 
 struct ranges {
-	struct range *r; /* sorted by start */
+	struct unit_range *r; /* sorted by start */
 	size_t nr, cap;
 };
 
@@ -33,7 +32,7 @@ struct unit_index {
 	struct ranges subprograms;
 };
 
-struct kept {
+struct kept_name {
 	const char *linkage; /* as libdw gave it: a linkage name, or the name of a file */
 	const char *name;
 };
@@ -45,7 +44,7 @@ struct lines {
 	struct ranges units;
 	struct unit_index indexed[UNITS_INDEXED];
 	size_t next_index;
-	struct kept *kept; /* open addressing, a power of two */
+	struct kept_name *kept; /* open addressing, a power of two */
 	size_t nr_kept, size_kept;
 };
 
@@ -55,12 +54,10 @@ struct lines *module_lines(struct module *m);
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
 /* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too
  * many. */
-struct kept *lines_keep(struct lines *l, const char *linkage);
+struct kept_name *lines_keep(struct lines *l, const char *linkage);
 /* The name of a source file in full: a relative one is joined to the folder of its compilation. */
 const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const char *name);
 /* Add the ranges of a DIE that are in executable segments. false: no memory or too many. */
 bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die);
 void ranges_sort(struct ranges *r);
-const struct range *ranges_find(const struct ranges *r, uint64_t vaddr);
-
-#endif
+const struct unit_range *ranges_find(const struct ranges *r, uint64_t vaddr);

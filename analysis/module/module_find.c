@@ -26,15 +26,10 @@ const struct module_function *module_function(struct module *m, size_t i)
 	return &m->functions[i];
 }
 
-size_t module_function_index(struct module *m, const struct module_function *f)
-{
-	return (size_t)(f - m->functions);
-}
-
 const char *function_source_name(enum function_source s)
 {
-	static const char *const names[FUNCTION_SOURCES] = {"symtab", "dynsym", "debug",
-							    "debugdata", "eh_frame"};
+	static const char *const names[FUNCTION_SOURCES] = {"symtab",	 "dynsym",    "debug",
+							    "debugdata", "gopclntab", "eh_frame"};
 
 	return s < FUNCTION_SOURCES ? names[s] : "unknown";
 }
@@ -125,13 +120,9 @@ static void take_match(struct finder *s, const struct symbol *sym, enum match ho
 		s->best = how;
 		s->nr = 0;
 	}
-	if (s->nr == MAX_MATCHES)
-		return;
-	if (array_grow(s->found, s->nr, s->cap, MAX_MATCHES)) {
+	if (s->nr < MAX_MATCHES &&
+	    array_append(s->found, s->nr, s->cap, MAX_MATCHES, (uint32_t)(f - s->m->functions)))
 		s->err = -ENOMEM;
-		return;
-	}
-	s->found[s->nr++] = (uint32_t)(f - s->m->functions);
 }
 
 static bool version_fits(const struct finder *s, const struct symbol *sym)
@@ -192,13 +183,13 @@ static void find_demangled(struct finder *s)
 {
 	const struct module *m = s->m;
 	char witness[NAME_MAX_TEXT];
-	size_t i, len;
+	size_t len;
 	const char *w = name_witness(s->linkage, true, &len);
 
 	if (w)
 		memcpy(witness, w, len);
 	witness[w ? len : 0] = 0;
-	for (i = 0; i < m->nr_symbols && !s->err; i++) {
+	for (size_t i = 0; i < m->nr_symbols && !s->err; i++) {
 		const struct symbol *sym = &m->symbols[i];
 		const char *name = symbol_name(m, sym);
 		enum match how = DEMANGLED;
@@ -245,12 +236,12 @@ static int by_index(const void *a, const void *b)
 
 static int finish(struct finder *s, const struct module_function **out, size_t max)
 {
-	size_t i, nr = 0;
+	size_t nr = 0;
 	int err = s->nr ? 0 : s->err;
 
 	if (s->nr)
 		qsort(s->found, s->nr, sizeof(*s->found), by_index);
-	for (i = 0; i < s->nr; i++) {
+	for (size_t i = 0; i < s->nr; i++) {
 		if (i && s->found[i] == s->found[i - 1])
 			continue;
 		if (nr < max)
@@ -326,7 +317,7 @@ static bool contains(const char *s, const char *text)
 	return false;
 }
 
-struct search {
+struct name_search {
 	struct module *m;
 	const char *text;
 	char witness[NAME_MAX_TEXT];
@@ -334,17 +325,17 @@ struct search {
 };
 
 /* `symbol` is the first one at the function's address or after it. */
-static bool search_matches(struct search *s, const struct module_function *f, size_t symbol)
+static bool search_matches(struct name_search *s, const struct module_function *f, size_t symbol)
 {
 	const struct module *m = s->m;
 	char text[NAME_MAX_TEXT];
-	size_t i, len;
+	size_t len;
 
 	if (!f->symbol) {
 		bounds_name(m, f, text, sizeof(text));
 		return contains(text, s->text);
 	}
-	for (i = symbol; i < m->nr_symbols && m->symbols[i].vaddr == f->vaddr; i++) {
+	for (size_t i = symbol; i < m->nr_symbols && m->symbols[i].vaddr == f->vaddr; i++) {
 		const char *name = symbol_name(m, &m->symbols[i]);
 
 		len = strlen(name);
@@ -361,7 +352,7 @@ static bool search_matches(struct search *s, const struct module_function *f, si
 int module_search(struct module *m, const char *text, size_t *cursor,
 		  const struct module_function **out, size_t max)
 {
-	struct search s = {m, text, "", SEARCH_DEMANGLES, SEARCH_TEXT};
+	struct name_search s = {m, text, "", SEARCH_DEMANGLES, SEARCH_TEXT};
 	size_t nr = 0, symbol = 0, len, i;
 	const char *w;
 	int err = module_load_functions(m);
@@ -391,13 +382,13 @@ int module_search(struct module *m, const char *text, size_t *cursor,
 
 const struct module_function *module_function_at(struct module *m, uint64_t vaddr)
 {
-	size_t low, back;
+	size_t low;
 
 	if (module_load_functions(m))
 		return NULL;
 	low = lower_bound(i, m->nr_functions, m->functions[i].vaddr <= vaddr);
 	/* Further entries may lie inside a function: look back past some that end before. */
-	for (back = 0; back < low && back < 64; back++) {
+	for (size_t back = 0; back < low && back < 64; back++) {
 		const struct module_function *f = &m->functions[low - 1 - back];
 
 		if (vaddr - f->vaddr < f->size)

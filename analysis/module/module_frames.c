@@ -23,13 +23,12 @@ enum {
 uint64_t cursor_fixed(struct cursor *c, size_t bytes)
 {
 	uint64_t v = 0;
-	size_t i;
 
 	if (c->bad || bytes > c->end - c->pos) {
 		c->bad = true;
 		return 0;
 	}
-	for (i = 0; i < bytes; i++)
+	for (size_t i = 0; i < bytes; i++)
 		v |= (uint64_t)c->base[c->pos + i] << 8 * i;
 	c->pos += bytes;
 	return v;
@@ -39,10 +38,9 @@ uint64_t cursor_fixed(struct cursor *c, size_t bytes)
 static uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
-	unsigned int shift;
 	uint8_t byte;
 
-	for (shift = 0; shift < 70; shift += 7) {
+	for (unsigned int shift = 0; shift < 70; shift += 7) {
 		byte = (uint8_t)cursor_fixed(c, 1);
 		if (shift < 64)
 			v |= (uint64_t)(byte & 0x7f) << shift;
@@ -241,9 +239,8 @@ bool frame_entry_parse(const struct module *m, size_t at, const struct cie *cie,
 static bool frames_by_segment(const struct image *img, uint64_t *vaddr)
 {
 	uint8_t head[16];
-	size_t i;
 
-	for (i = 0; i < img->nr_ph; i++) {
+	for (size_t i = 0; i < img->nr_ph; i++) {
 		const Elf64_Phdr *ph = &img->ph[i];
 		struct cursor c = {head, 4, sizeof(head), false};
 
@@ -279,14 +276,12 @@ static int fde_order(const void *a, const void *b)
 {
 	const struct fde *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return ascending(x->start, y->start) ?: ascending(x->at, y->at);
 }
 
 static bool add_fde(struct module *m, size_t *cap, const struct frame_entry *e, size_t at)
 {
-	const struct segment *s = module_segment_at(m, e->start);
+	const struct module_segment *s = module_segment_at(m, e->start);
 
 	if (!e->start || !e->size)
 		return true; /* code that the linker dropped */
@@ -294,12 +289,11 @@ static bool add_fde(struct module *m, size_t *cap, const struct frame_entry *e, 
 		m->truncated = true;
 		return true;
 	}
-	if (array_grow(m->fdes, m->nr_fdes, *cap, MODULE_MAX_FDES)) {
-		m->truncated = true;
-		return false;
-	}
-	m->fdes[m->nr_fdes++] = (struct fde){e->start, (uint32_t)e->size, (uint32_t)at};
-	return true;
+	if (!array_append(m->fdes, m->nr_fdes, *cap, MODULE_MAX_FDES,
+			  (struct fde){e->start, (uint32_t)e->size, (uint32_t)at}))
+		return true;
+	m->truncated = true;
+	return false;
 }
 
 static void walk_frames(struct module *m, bool to_zero)
@@ -336,11 +330,11 @@ static void walk_frames(struct module *m, bool to_zero)
 
 static void sort_fdes(struct module *m)
 {
-	size_t i, n = 0;
+	size_t n = 0;
 
 	if (m->nr_fdes)
 		qsort(m->fdes, m->nr_fdes, sizeof(*m->fdes), fde_order);
-	for (i = 0; i < m->nr_fdes; i++) {
+	for (size_t i = 0; i < m->nr_fdes; i++) {
 		struct fde *last = n ? &m->fdes[n - 1] : NULL;
 
 		if (last && last->start == m->fdes[i].start) {

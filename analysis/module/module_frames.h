@@ -3,8 +3,7 @@
  * Reading of .eh_frame (LSB Core 10.6, DWARF 5 section 6.4), internal to the
  * module files: a cursor that cannot leave its bytes, CIEs and FDEs.
  */
-#ifndef PEAKTOP_CODE_MODULE_FRAMES_H
-#define PEAKTOP_CODE_MODULE_FRAMES_H
+#pragma once
 
 #include "analysis/module/module_internal.h"
 
@@ -43,5 +42,3 @@ struct frame_entry {
  */
 bool frame_entry_parse(const struct module *m, size_t at, const struct cie *cie,
 		       struct frame_entry *e);
-
-#endif

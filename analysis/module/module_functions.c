@@ -48,11 +48,11 @@ const char *module_keep_name(struct module *m, const char *text, size_t len)
 void module_unload_functions(struct module *m)
 {
 	struct name_chunk *next;
-	size_t i;
 
-	for (i = 0; i < TABLE_EXTRA; i++)
+	for (size_t i = 0; i < TABLE_EXTRA; i++)
 		free(m->strings[i].text);
 	memset(m->strings, 0, sizeof(m->strings));
+	m->go = (struct go_table){0};
 	buf_release(&m->extra);
 	buf_init(&m->extra, MAX_EXTRA_NAMES);
 	free(m->symbols);
@@ -88,12 +88,8 @@ static int symbol_order(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->table != y->table ? x->table - y->table
-				    : (x->name > y->name) - (x->name < y->name);
+	return ascending(x->vaddr, y->vaddr) ?: ascending(x->rank, y->rank)
+	       ?: ascending(x->table, y->table) ?: ascending(x->name, y->name);
 }
 
 size_t module_symbols_at(const struct module *m, uint64_t vaddr, size_t *first)
@@ -118,14 +114,14 @@ const struct module_function *module_function_starting(const struct module *m, u
 /* ---- building ---- */
 
 /* Both lists are walked in order of address. */
-struct builder {
+struct functions_builder {
 	struct module *m;
 	size_t cap_functions, cap_parts;
 	uint64_t covered; /* end of the code that known functions and parts take */
 	int err;
 };
 
-static struct module_function *new_function(struct builder *b, uint64_t vaddr)
+static struct module_function *new_function(struct functions_builder *b, uint64_t vaddr)
 {
 	struct module *m = b->m;
 	struct module_function *f;
@@ -140,19 +136,16 @@ static struct module_function *new_function(struct builder *b, uint64_t vaddr)
 	return f;
 }
 
-static void new_part(struct builder *b, size_t symbol)
+static void new_part(struct functions_builder *b, size_t symbol)
 {
 	struct module *m = b->m;
 	const struct symbol *s = &m->symbols[symbol];
 
 	/* compilers give each part its size; one of no bytes is a lie */
-	if (!s->size)
-		return;
-	if (array_grow(m->parts, m->nr_parts, b->cap_parts, MODULE_MAX_SYMBOLS)) {
+	if (s->size &&
+	    array_append(m->parts, m->nr_parts, b->cap_parts, MODULE_MAX_SYMBOLS,
+			 (struct function_part){s->vaddr, s->size, (uint32_t)symbol, NO_OWNER}))
 		b->err = -ENOMEM;
-		return;
-	}
-	m->parts[m->nr_parts++] = (struct part){s->vaddr, s->size, (uint32_t)symbol, NO_OWNER};
 }
 
 /* Among the first aliases of equal rank: the shortest, then the first by alphabet. */
@@ -191,14 +184,14 @@ static void set_symbol(struct module *m, struct module_function *f, const struct
  * not a function, unless call frame information starts there; a part is a
  * function only if it has another name too.
  */
-static void add_symbols(struct builder *b, size_t first, size_t nr, const struct fde *fde)
+static void add_symbols(struct functions_builder *b, size_t first, size_t nr, const struct fde *fde)
 {
 	struct module *m = b->m;
 	struct module_function *f;
-	size_t i, part = SIZE_MAX, named = SIZE_MAX;
+	size_t part = SIZE_MAX, named = SIZE_MAX;
 	uint64_t size = 0;
 
-	for (i = first; i < first + nr; i++) {
+	for (size_t i = first; i < first + nr; i++) {
 		const struct symbol *s = &m->symbols[i];
 
 		if (s->flags & SYM_PART)
@@ -225,7 +218,7 @@ static void add_symbols(struct builder *b, size_t first, size_t nr, const struct
 	f->size = size;
 	f->sized = size != 0;
 	set_symbol(m, f, &m->symbols[best_alias(m, named, first + nr - named)]);
-	for (i = named; i < first + nr; i++) {
+	for (size_t i = named; i < first + nr; i++) {
 		f->global |= (m->symbols[i].flags & (SYM_GLOBAL | SYM_WEAK)) != 0;
 		f->exported |= (m->symbols[i].flags & SYM_DYNAMIC) != 0;
 		f->ifunc |= (m->symbols[i].flags & SYM_IFUNC) != 0;
@@ -248,10 +241,11 @@ static bool begins_with_frame(struct module *m, uint64_t vaddr)
 }
 
 /*
- * Bounds without a symbol: a function, unless they lie in a known one, are an
- * entry of the PLT, a signal trampoline, or the cold part of a function.
+ * Add a function without a symbol for the bounds in call frame information, unless these bounds
+ * lie in a known function, or are an entry of the PLT, a signal trampoline, or the cold part of a
+ * function.
  */
-static void add_bounds(struct builder *b, const struct fde *fde)
+static void add_bounds(struct functions_builder *b, const struct fde *fde)
 {
 	struct module *m = b->m;
 	struct module_fde facts;
@@ -273,7 +267,7 @@ static void add_bounds(struct builder *b, const struct fde *fde)
 
 static int build(struct module *m)
 {
-	struct builder b = {.m = m};
+	struct functions_builder b = {.m = m};
 	size_t s = 0, d = 0;
 
 	while (!b.err && (s < m->nr_symbols || d < m->nr_fdes)) {
@@ -298,13 +292,11 @@ static int build(struct module *m)
 	return b.err;
 }
 
-/* ---- sizes that no symbol gave ---- */
+/* ---- sizes of functions whose symbols have none ---- */
 
 static uint64_t section_end(const struct image *img, uint64_t vaddr, uint64_t end)
 {
-	size_t i;
-
-	for (i = 1; i < img->nr_sh; i++) {
+	for (size_t i = 1; i < img->nr_sh; i++) {
 		const Elf64_Shdr *sh = &img->sh[i];
 
 		if ((sh->sh_flags & SHF_ALLOC) && vaddr >= sh->sh_addr &&
@@ -317,11 +309,11 @@ static uint64_t section_end(const struct image *img, uint64_t vaddr, uint64_t en
 static void guess_sizes(struct module *m)
 {
 	uint64_t end = 0;
-	size_t i, part = m->nr_parts, looked = 0;
+	size_t part = m->nr_parts, looked = 0;
 
-	for (i = m->nr_functions; i-- > 0;) {
+	for (size_t i = m->nr_functions; i-- > 0;) {
 		struct module_function *f = &m->functions[i];
-		const struct segment *seg = module_segment_at(m, f->vaddr);
+		const struct module_segment *seg = module_segment_at(m, f->vaddr);
 		long fde;
 
 		while (part && m->parts[part - 1].vaddr > f->vaddr)
@@ -360,7 +352,7 @@ uint32_t name_hash(const char *s, size_t n)
 
 static int build_hash(struct module *m)
 {
-	size_t i, size = 1024;
+	size_t size = 1024;
 
 	while (size < m->nr_symbols)
 		size *= 2;
@@ -369,7 +361,7 @@ static int build_hash(struct module *m)
 	if (!m->hash_head || !m->hash_next)
 		return -ENOMEM;
 	m->hash_size = size;
-	for (i = m->nr_symbols; i-- > 0;) {
+	for (size_t i = m->nr_symbols; i-- > 0;) {
 		const struct symbol *s = &m->symbols[i];
 		const char *name = symbol_name(m, s);
 		size_t len = s->flags & SYM_CLONE ? name_base_length(name) : strlen(name);

@@ -132,9 +132,8 @@ static int read_headers(struct image *img)
 	uint64_t nr;
 	struct span at;
 	uint8_t *p;
-	int err;
+	int err = read_ehdr(img);
 
-	err = read_ehdr(img);
 	if (err)
 		return err;
 	err = read_sections(img);
@@ -220,9 +219,7 @@ const Elf64_Shdr *image_section(const struct image *img, const char *name)
 
 const Elf64_Shdr *image_section_of_type(const struct image *img, uint32_t type)
 {
-	size_t i;
-
-	for (i = 1; i < img->nr_sh; i++)
+	for (size_t i = 1; i < img->nr_sh; i++)
 		if (img->sh[i].sh_type == type)
 			return &img->sh[i];
 	return NULL;
@@ -242,9 +239,8 @@ struct span image_section_span(const struct image *img, const Elf64_Shdr *sh)
 struct span image_at_vaddr(const struct image *img, uint64_t vaddr)
 {
 	struct span at = {0, 0};
-	size_t i;
 
-	for (i = 0; i < img->nr_ph; i++) {
+	for (size_t i = 0; i < img->nr_ph; i++) {
 		const Elf64_Phdr *ph = &img->ph[i];
 
 		if (ph->p_type != PT_LOAD || vaddr < ph->p_vaddr ||
@@ -300,15 +296,15 @@ static bool notes_build_id(const struct image *img, struct span at, char *hex, s
 
 void image_build_id(const struct image *img, char *hex, size_t max)
 {
-	size_t i, tried = 0;
+	size_t tried = 0;
 
 	hex[0] = 0;
-	for (i = 0; i < img->nr_sh && tried < MAX_NOTE_SECTIONS; i++)
+	for (size_t i = 0; i < img->nr_sh && tried < MAX_NOTE_SECTIONS; i++)
 		if (img->sh[i].sh_type == SHT_NOTE && ++tried &&
 		    notes_build_id(img, image_section_span(img, &img->sh[i]), hex, max))
 			return;
 	/* Segments last: in a debug file they point at bytes that are not there. */
-	for (i = 0; i < img->nr_ph && tried < 2 * MAX_NOTE_SECTIONS; i++) {
+	for (size_t i = 0; i < img->nr_ph && tried < 2 * MAX_NOTE_SECTIONS; i++) {
 		struct span at = {img->ph[i].p_offset, img->ph[i].p_filesz};
 
 		if (img->ph[i].p_type == PT_NOTE && ++tried && notes_build_id(img, at, hex, max))

@@ -5,8 +5,7 @@
  * to the module files. Only 64-bit little-endian x86-64 executables and shared
  * objects are taken.
  */
-#ifndef PEAKTOP_CODE_MODULE_IMAGE_H
-#define PEAKTOP_CODE_MODULE_IMAGE_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ static inline uint64_t get64(const uint8_t *p)
 {
 	return get32(p) | (uint64_t)get32(p + 4) << 32;
 }
-
-#endif

@@ -6,7 +6,7 @@
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"
 
-enum { RELOCATIONS_AT_ONCE = 1 << 14, MAX_RESOLVER = 1 << 14 };
+enum { RELOCATIONS_AT_ONCE = 1 << 10, MAX_RESOLVER = 1 << 14 };
 
 static int slot_order(const void *a, const void *b)
 {
@@ -32,12 +32,10 @@ static uint32_t dynamic_name(const struct module *m, const uint8_t *symbols, uin
 
 static bool add_slot(struct module *m, size_t *cap, const struct slot *s)
 {
-	if (array_grow(m->slots, m->nr_slots, *cap, MAX_SLOTS)) {
-		m->truncated = true;
-		return false;
-	}
-	m->slots[m->nr_slots++] = *s;
-	return true;
+	if (!array_append(m->slots, m->nr_slots, *cap, MAX_SLOTS, *s))
+		return true;
+	m->truncated = true;
+	return false;
 }
 
 static void read_relocations(struct module *m, struct span at, const uint8_t *symbols, uint64_t nr,
@@ -73,12 +71,12 @@ void module_load_slots(struct module *m)
 	const struct dynamic *d = &m->dynamic;
 	uint64_t nr = d->symbols.len / sizeof(Elf64_Sym);
 	uint8_t *symbols = NULL;
-	size_t cap = 0, i;
+	size_t cap = 0;
 
 	if (!m->strings[FUNCTION_DYNSYM].text ||
 	    image_load(&m->image, d->symbols, MODULE_MAX_TABLE, &symbols))
 		nr = 0;
-	for (i = 0; i < d->nr_relocations; i++)
+	for (size_t i = 0; i < d->nr_relocations; i++)
 		read_relocations(m, d->relocations[i], symbols, nr, &cap);
 	free(symbols);
 	if (m->nr_slots)
@@ -176,11 +174,10 @@ struct targets {
 static void add_target(struct targets *t, uint64_t vaddr)
 {
 	const struct module_function *f = module_function_starting(t->m, vaddr);
-	size_t i;
 
 	if (!f || f->ifunc)
 		return;
-	for (i = 0; i < t->nr && i < t->max; i++)
+	for (size_t i = 0; i < t->nr && i < t->max; i++)
 		if (t->out[i] == f)
 			return;
 	if (t->nr < t->max)
@@ -228,7 +225,6 @@ int module_ifunc_targets(struct module *m, const struct module_function *f,
 	cs_insn *insn;
 	bool ok;
 	csh cs;
-	int hops;
 
 	if (!f->ifunc)
 		return -EINVAL;
@@ -236,8 +232,8 @@ int module_ifunc_targets(struct module *m, const struct module_function *f,
 		return -ENOMEM;
 	cs_option(cs, CS_OPT_DETAIL, CS_OPT_ON);
 	insn = cs_malloc(cs);
-	/* A resolver may end in a jump to one that is shared. */
-	for (hops = 0; insn && f && hops < 4; hops++)
+	/* A resolver may end in a jump to a function that several resolvers share. */
+	for (int hops = 0; insn && f && hops < 4; hops++)
 		f = scan_resolver(&t, cs, insn, f);
 	ok = insn != NULL;
 	if (ok)

@@ -72,9 +72,8 @@ static const struct ranges *subprograms(struct module *m, struct lines *l, Dwarf
 {
 	uint64_t at = dwarf_dieoffset(unit);
 	struct unit_index *x;
-	size_t i;
 
-	for (i = 0; i < UNITS_INDEXED; i++)
+	for (size_t i = 0; i < UNITS_INDEXED; i++)
 		if (l->indexed[i].unit == at)
 			return &l->indexed[i].subprograms;
 	x = &l->indexed[l->next_index++ % UNITS_INDEXED];
@@ -86,7 +85,7 @@ static const struct ranges *subprograms(struct module *m, struct lines *l, Dwarf
 
 /* ---- names ---- */
 
-static struct kept *kept_at(struct kept *table, size_t size, const char *linkage)
+static struct kept_name *kept_at(struct kept_name *table, size_t size, const char *linkage)
 {
 	size_t i = ((uintptr_t)linkage * 0x9e3779b97f4a7c15ULL >> 20) & (size - 1);
 
@@ -98,7 +97,7 @@ static struct kept *kept_at(struct kept *table, size_t size, const char *linkage
 static bool grow_kept(struct lines *l)
 {
 	size_t size = l->size_kept ? l->size_kept * 2 : 256, i;
-	struct kept *table;
+	struct kept_name *table;
 
 	if (size > MAX_KEPT)
 		return false;
@@ -115,9 +114,9 @@ static bool grow_kept(struct lines *l)
 }
 
 /* libdw gives the same pointer for the same string each time. */
-struct kept *lines_keep(struct lines *l, const char *linkage)
+struct kept_name *lines_keep(struct lines *l, const char *linkage)
 {
-	struct kept *k;
+	struct kept_name *k;
 
 	if (2 * (l->nr_kept + 1) > l->size_kept && !grow_kept(l))
 		return NULL;
@@ -133,7 +132,7 @@ struct kept *lines_keep(struct lines *l, const char *linkage)
 static const char *keep_demangled(struct module *m, struct lines *l, const char *linkage)
 {
 	char text[NAME_MAX_TEXT];
-	struct kept *k;
+	struct kept_name *k;
 
 	if (!name_is_mangled(linkage))
 		return linkage;
@@ -213,8 +212,8 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 	Dwarf_Die unit, subprogram, bodies[MODULE_MAX_INLINES];
 	struct lines *l = module_lines(m);
 	const struct module_function *f;
-	const struct range *r;
-	size_t nr, i;
+	const struct unit_range *r;
+	size_t nr;
 
 	if (!max || !l || !lines_unit(m, l, vaddr, &unit))
 		return -ENOENT;
@@ -228,7 +227,7 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 		out[0].file = NULL;
 		out[0].line = 0;
 	}
-	for (i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		Dwarf_Die *body = &bodies[nr - 1 - i];
 
 		out[i].name = die_name(m, l, body);

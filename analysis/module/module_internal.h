@@ -7,8 +7,7 @@
  *   module_symbols.c  symbol tables to struct symbol
  *   module_functions.c  symbols and frames to the list of functions
  */
-#ifndef PEAKTOP_CODE_MODULE_INTERNAL_H
-#define PEAKTOP_CODE_MODULE_INTERNAL_H
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "analysis/module/module.h"
@@ -23,7 +22,7 @@ enum {
 	MAX_VERSIONS = 1 << 15,
 };
 
-struct segment {
+struct module_segment {
 	uint64_t vaddr, offset, size;
 	uint8_t *code; /* `size` bytes, of which the chunks in `have` were read */
 	uint8_t *have; /* one byte per chunk */
@@ -54,7 +53,7 @@ struct symbol {
 	uint8_t flags;
 };
 
-struct part {
+struct function_part {
 	uint64_t vaddr;
 	uint32_t size;
 	uint32_t symbol;
@@ -87,6 +86,17 @@ struct strings {
 	size_t len;
 };
 
+/* The table of the Go runtime; its bytes are those of its strings. */
+struct go_table {
+	const uint8_t *bytes; /* from its header on */
+	uint64_t len;
+	uint64_t nr;	    /* functions; 0: there is no table */
+	uint64_t text;	    /* address that their entries are relative to */
+	uint64_t names;	    /* offsets in it: of the names */
+	uint64_t depths;    /* of the lists of stack depths */
+	uint64_t functions; /* of the list of functions */
+};
+
 struct name_chunk; /* kept demangled names */
 struct lines;
 
@@ -97,7 +107,7 @@ struct module {
 	struct module_identity identity;
 	struct lines *lines;
 	char *name;
-	struct segment segments[MAX_SEGMENTS];
+	struct module_segment segments[MAX_SEGMENTS];
 	size_t nr_segments;
 	bool has_debug;
 	bool has_debugdata;
@@ -116,6 +126,7 @@ struct module {
 	/* names */
 	struct dynamic dynamic;
 	struct strings strings[NR_TABLES];
+	struct go_table go;
 	struct buf extra;	/* becomes strings[TABLE_EXTRA] */
 	struct symbol *symbols; /* sorted by vaddr, rank */
 	size_t nr_symbols, cap_symbols;
@@ -124,8 +135,8 @@ struct module {
 	size_t nr_slots;
 	struct module_function *functions; /* sorted */
 	size_t nr_functions;
-	struct part *parts;	  /* sorted by vaddr */
-	uint32_t *parts_by_owner; /* indexes of `parts` */
+	struct function_part *parts; /* sorted by vaddr */
+	uint32_t *parts_by_owner;    /* indexes of `parts` */
 	size_t nr_parts;
 	uint32_t *hash_head, *hash_next; /* of symbols by base name; value index + 1 */
 	size_t hash_size;
@@ -135,7 +146,7 @@ struct module {
 };
 
 /* module.c */
-const struct segment *module_segment_at(const struct module *m, uint64_t vaddr);
+const struct module_segment *module_segment_at(const struct module *m, uint64_t vaddr);
 
 /* module_debug.c: decompress .gnu_debugdata once; true if there is an image. */
 bool module_load_debugdata(struct module *m);
@@ -143,8 +154,23 @@ bool module_load_debugdata(struct module *m);
 /* module_symbols.c: fill strings, symbols, versions. 0 or -ENOMEM. */
 int module_load_symbols(struct module *m);
 const char *symbol_name(const struct module *m, const struct symbol *s);
+/*
+ * Add a symbol of `size` bytes (0: unknown) called `name`, the text of s->name. It is left out if
+ * no segment holds its address or its name is empty or too long. 0 or -ENOMEM.
+ */
+int module_keep_symbol(struct module *m, struct symbol *s, const char *name, uint64_t size);
 /* Version of a symbol, "" if it has none. */
 const char *symbol_version(const struct module *m, const struct symbol *s);
+
+/*
+ * module_go.c: the table of the Go runtime, and its functions if nothing else has their names.
+ * Needs the dynamic tables. 0 or -ENOMEM.
+ */
+int module_load_go(struct module *m);
+bool module_has_go_table(const struct image *img);
+struct row;
+/* The row of an address in Go code. 0, or -ENOENT: the table does not tell. */
+int module_go_row(struct module *m, uint64_t pc, struct row *row);
 
 /* module_frames.c: fill fdes; failures leave them empty. */
 void module_load_frames(struct module *m);
@@ -177,5 +203,3 @@ void module_unload_lines(struct module *m);
 
 /* Copy into memory that lives as long as the names; NULL when full. */
 const char *module_keep_name(struct module *m, const char *text, size_t len);
-
-#endif

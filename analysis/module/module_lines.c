@@ -82,11 +82,9 @@ static bool strings_end(Elf *elf)
 
 static void lines_free(struct lines *l)
 {
-	size_t i;
-
 	if (!l)
 		return;
-	for (i = 0; i < UNITS_INDEXED; i++)
+	for (size_t i = 0; i < UNITS_INDEXED; i++)
 		free(l->indexed[i].subprograms.r);
 	free(l->units.r);
 	free(l->kept);
@@ -123,11 +121,9 @@ static const struct image *image_with_dwarf(const struct module *m)
 
 static int range_order(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct unit_range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
+	return ascending(x->start, y->start) ?: ascending(x->end, y->end);
 }
 
 void ranges_sort(struct ranges *r)
@@ -136,7 +132,7 @@ void ranges_sort(struct ranges *r)
 		qsort(r->r, r->nr, sizeof(*r->r), range_order);
 }
 
-const struct range *ranges_find(const struct ranges *r, uint64_t vaddr)
+const struct unit_range *ranges_find(const struct ranges *r, uint64_t vaddr)
 {
 	size_t low = lower_bound(i, r->nr, r->r[i].start <= vaddr), back;
 
@@ -158,9 +154,9 @@ bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die)
 			m->truncated = true;
 			return false;
 		}
-		if (array_grow(to->r, to->nr, to->cap, MAX_RANGES))
+		if (array_append(to->r, to->nr, to->cap, MAX_RANGES,
+				 (struct unit_range){start, end, dwarf_dieoffset(die)}))
 			return false;
-		to->r[to->nr++] = (struct range){start, end, dwarf_dieoffset(die)};
 	}
 	return true;
 }
@@ -177,10 +173,10 @@ static void list_units(struct module *m, struct lines *l)
 	Dwarf_Off off = 0, next, abbrev;
 	Dwarf_Half version;
 	uint8_t type;
-	size_t header, n;
+	size_t header;
 	Dwarf_Die die;
 
-	for (n = 0; n < MAX_UNITS; n++, off = next) {
+	for (size_t n = 0; n < MAX_UNITS; n++, off = next) {
 		if (dwarf_next_unit(l->dwarf, off, &next, &header, &version, &abbrev, NULL, NULL,
 				    NULL, NULL) != 0 ||
 		    next <= off)
@@ -224,7 +220,7 @@ struct lines *module_lines(struct module *m)
 
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit)
 {
-	const struct range *r = ranges_find(&l->units, vaddr);
+	const struct unit_range *r = ranges_find(&l->units, vaddr);
 
 	return r && dwarf_offdie(l->dwarf, r->die, unit);
 }
@@ -270,7 +266,7 @@ const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const
 	const char *folder = NULL;
 	char path[MODULE_MAX_NAME];
 	Dwarf_Attribute attr;
-	struct kept *k;
+	struct kept_name *k;
 	size_t n;
 
 	if (!name || name[0] == '/')

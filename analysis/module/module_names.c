@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stdint.h>
 
 /*
  * libiberty bounds its recursion but not its output, and a mangled name of 100
@@ -96,9 +95,8 @@ static size_t strip_word(const char *s, size_t len)
 	static const char *const words[] = {".isra",   ".constprop", ".part",	 ".cold",
 					    ".clone",  ".lto_priv",  ".llvm",	 ".localalias",
 					    ".__uniq", ".__part",    ".resolver"};
-	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (ends_in(s, len, words[i]))
 			return len - strlen(words[i]);
 	return len;
@@ -119,9 +117,9 @@ static size_t strip_suffix(const char *s, size_t len)
 
 size_t name_base_length_n(const char *symbol, size_t len)
 {
-	size_t shorter, rounds;
+	size_t shorter;
 
-	for (rounds = 0; rounds < 8; rounds++) {
+	for (size_t rounds = 0; rounds < 8; rounds++) {
 		shorter = strip_suffix(symbol, len);
 		if (shorter == len)
 			break;
@@ -347,9 +345,7 @@ static const char *const unmangled[] = {
 /* `part`: the identifier may go on at that side. */
 static bool is_unmangled(const char *word, size_t len, bool part)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(unmangled) / sizeof(unmangled[0]); i++) {
+	for (size_t i = 0; i < sizeof(unmangled) / sizeof(unmangled[0]); i++) {
 		size_t n = strlen(unmangled[i]);
 
 		if (n == len && strncasecmp(unmangled[i], word, len) == 0)

@@ -4,8 +4,7 @@
  * Rust v0 and legacy, by libiberty), the suffixes that compilers add, and
  * comparing names as a person writes them. Pure; names are hostile.
  */
-#ifndef PEAKTOP_CODE_MODULE_NAMES_H
-#define PEAKTOP_CODE_MODULE_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ const char *name_witness(const char *text, bool whole, size_t *len);
  * "f" of "a::b<c::d>::f<int>(g::h)". Points into `name`.
  */
 const char *name_last_part(const char *name, size_t *len);
-
-#endif

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <strings.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/edit_distance.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
@@ -25,7 +26,7 @@ enum {
 };
 
 /* A part of a name; not NUL-terminated. */
-struct text {
+struct name_part {
 	const char *at;
 	size_t len;
 };
@@ -45,7 +46,7 @@ static unsigned int smaller(unsigned int a, unsigned int b)
 }
 
 /* FAR if it is not below `worst`. */
-static unsigned int cost_of(struct text query, struct text name, unsigned int worst)
+static unsigned int cost_of(struct name_part query, struct name_part name, unsigned int worst)
 {
 	unsigned int limit = smaller(edit_limit(query.len), (worst - 1) / EDIT), cost, edits;
 
@@ -61,7 +62,7 @@ static unsigned int cost_of(struct text query, struct text name, unsigned int wo
 }
 
 /* The nearest of the identifiers in a mangled name: each is a decimal length, then its text. */
-static unsigned int mangled_cost(struct text query, const char *name, size_t len,
+static unsigned int mangled_cost(struct name_part query, const char *name, size_t len,
 				 unsigned int worst)
 {
 	unsigned int best = FAR;
@@ -70,7 +71,7 @@ static unsigned int mangled_cost(struct text query, const char *name, size_t len
 		n = isdigit((unsigned char)name[i]) ? n * 10 + (size_t)(name[i] - '0') : 0;
 		if (!n || isdigit((unsigned char)name[i + 1]) || n > len - i - 1)
 			continue;
-		best = smaller(best, cost_of(query, (struct text){name + i + 1, n}, worst));
+		best = smaller(best, cost_of(query, (struct name_part){name + i + 1, n}, worst));
 		i += n;
 		n = 0;
 	}
@@ -89,7 +90,7 @@ static size_t keep(struct candidate *list, size_t nr, unsigned int cost, size_t 
 	return nr < KEPT ? nr + 1 : nr;
 }
 
-static size_t scan(const struct module *m, struct text query, struct candidate *list)
+static size_t scan(const struct module *m, struct name_part query, struct candidate *list)
 {
 	size_t budget = NEAREST_TEXT, nr = 0;
 
@@ -102,7 +103,7 @@ static size_t scan(const struct module *m, struct text query, struct candidate *
 		if (m->symbols[i].flags & (SYM_PART | SYM_NOTYPE))
 			continue;
 		cost = name_is_mangled(name) ? mangled_cost(query, name, len, worst)
-					     : cost_of(query, (struct text){name, len}, worst);
+					     : cost_of(query, (struct name_part){name, len}, worst);
 		if (cost < worst)
 			nr = keep(list, nr, cost, i);
 	}
@@ -112,7 +113,7 @@ static size_t scan(const struct module *m, struct text query, struct candidate *
 static void compare_whole(const struct module *m, const char *query, struct candidate *c)
 {
 	const struct symbol *s = &m->symbols[c->symbol];
-	struct text whole = {query, strcspn(query, "(")}, last, name_last;
+	struct name_part whole = {query, strcspn(query, "(")}, last, name_last;
 	const char *name = symbol_name(m, s);
 	char text[NAME_MAX_TEXT];
 
@@ -121,7 +122,7 @@ static void compare_whole(const struct module *m, const char *query, struct cand
 	c->len = strlen(name);
 	last.at = name_last_part(query, &last.len);
 	name_last.at = name_last_part(name, &name_last.len);
-	c->cost = smaller(cost_of(whole, (struct text){name, c->len}, FAR),
+	c->cost = smaller(cost_of(whole, (struct name_part){name, c->len}, FAR),
 			  cost_of(last, name_last, FAR) + UNQUALIFIED);
 	c->f = module_function_starting(m, s->vaddr);
 	c->local = !(s->flags & (SYM_GLOBAL | SYM_WEAK));
@@ -132,19 +133,14 @@ static int by_cost(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? -1 : 1;
-	if (x->local != y->local)
-		return x->local ? 1 : -1;
-	if (x->len != y->len)
-		return x->len < y->len ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ascending(x->cost, y->cost) ?: ascending(x->local, y->local)
+	       ?: ascending(x->len, y->len) ?: strcmp(x->name, y->name);
 }
 
 /* What the first pass looks for: the last part, or its qualifier if that is still being typed. */
-static struct text key_of(const char *query)
+static struct name_part key_of(const char *query)
 {
-	struct text key;
+	struct name_part key;
 	const char *begin;
 
 	key.at = name_last_part(query, &key.len);
@@ -154,7 +150,7 @@ static struct text key_of(const char *query)
 	     begin > query && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_');)
 		begin--;
 	if (begin < key.at - 2)
-		key = (struct text){begin, (size_t)(key.at - 2 - begin)};
+		key = (struct name_part){begin, (size_t)(key.at - 2 - begin)};
 	return key;
 }
 

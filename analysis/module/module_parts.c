@@ -70,9 +70,7 @@ static int owner_order(const void *a, const void *b, void *arg)
 	const struct module *m = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (m->parts[x].owner != m->parts[y].owner)
-		return m->parts[x].owner < m->parts[y].owner ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return ascending(m->parts[x].owner, m->parts[y].owner) ?: ascending(x, y);
 }
 
 int module_assign_parts(struct module *m)
@@ -106,10 +104,9 @@ int module_cold_part(struct module *m, const struct module_function *f, size_t i
 		     uint64_t *end)
 {
 	uint32_t owner = (uint32_t)(f - m->functions);
-	size_t low;
-	const struct part *p;
+	const struct function_part *p;
+	size_t low = lower_bound(at, m->nr_parts, m->parts[m->parts_by_owner[at]].owner < owner);
 
-	low = lower_bound(at, m->nr_parts, m->parts[m->parts_by_owner[at]].owner < owner);
 	if (i >= m->nr_parts - low)
 		return -ENOENT;
 	p = &m->parts[m->parts_by_owner[low + i]];

@@ -44,7 +44,7 @@ int module_open_perf_map(struct module **out, int fd)
 	}
 	m->is_perf_map = true;
 	m->image.size = (uint64_t)st.st_size;
-	m->segments[m->nr_segments++] = (struct segment){.size = ADDRESSES};
+	m->segments[m->nr_segments++] = (struct module_segment){.size = ADDRESSES};
 	m->frames_loaded = m->lines_tried = m->debugdata_tried = true;
 	m->identity.type = MODULE_DYN;
 	m->identity.size = m->image.size;
@@ -114,9 +114,7 @@ static int function_order(const void *a, const void *b)
 {
 	const struct module_function *x = a, *y = b;
 
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return (x->symbol > y->symbol) - (x->symbol < y->symbol);
+	return ascending(x->vaddr, y->vaddr) ?: ascending(x->symbol, y->symbol);
 }
 
 /* Memory is used again: of several functions at one address the last is there. */
@@ -156,9 +154,8 @@ int module_perf_map_functions(struct module *m)
 			m->truncated = true;
 			break;
 		}
-		if (array_grow(m->functions, m->nr_functions, cap, MAX_MAP_FUNCTIONS))
+		if (array_append(m->functions, m->nr_functions, cap, MAX_MAP_FUNCTIONS, f))
 			return -ENOMEM;
-		m->functions[m->nr_functions++] = f;
 	}
 	if (m->nr_functions)
 		keep_last(m);

@@ -4,8 +4,7 @@
  * one address (DWARF 5, 6.4.1). One of the files of a module (see module.h for
  * what may be assumed of the input); who walks stacks with it is unwind.h.
  */
-#ifndef PEAKTOP_CODE_MODULE_ROW_H
-#define PEAKTOP_CODE_MODULE_ROW_H
+#pragma once
 
 #include "analysis/module/module.h"
 
@@ -57,8 +56,8 @@ struct row {
 };
 
 /*
- * The row that holds before the instruction at `pc` runs. 0, -ENOENT (no FDE)
- * or -EBADMSG (the FDE is damaged).
+ * The row that holds before the instruction at `pc` runs: from its FDE, in Go code from the table
+ * of the Go runtime. 0, -ENOENT (neither) or -EBADMSG (the FDE is damaged).
  */
 int module_row(struct module *m, uint64_t pc, struct row *row);
 
@@ -67,5 +66,3 @@ int module_row(struct module *m, uint64_t pc, struct row *row);
  * they are not in the call frame information of this module.
  */
 const uint8_t *module_row_expression(struct module *m, const struct row_rule *rule);
-
-#endif

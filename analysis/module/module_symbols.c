@@ -6,7 +6,7 @@
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
-enum { SYMBOLS_AT_ONCE = 1 << 14, MAX_DYNAMIC = 1 << 12 };
+enum { SYMBOLS_AT_ONCE = 1 << 10, MAX_DYNAMIC = 1 << 12 };
 
 const char *symbol_name(const struct module *m, const struct symbol *s)
 {
@@ -38,12 +38,10 @@ static struct span section_or_none(const struct image *img, uint32_t type, struc
 
 static void dynamic_from_sections(const struct image *img, struct dynamic *d)
 {
-	size_t i;
-
 	d->symbols = section_or_none(img, SHT_DYNSYM, &d->strings);
 	d->versions = section_or_none(img, SHT_GNU_versym, NULL);
 	d->version_defs = section_or_none(img, SHT_GNU_verdef, NULL);
-	for (i = 1; i < img->nr_sh && d->nr_relocations < 8; i++)
+	for (size_t i = 1; i < img->nr_sh && d->nr_relocations < 8; i++)
 		if (img->sh[i].sh_type == SHT_RELA && (img->sh[i].sh_flags & SHF_ALLOC))
 			d->relocations[d->nr_relocations++] = image_section_span(img, &img->sh[i]);
 }
@@ -62,7 +60,7 @@ static struct span at_vaddr_len(const struct image *img, uint64_t vaddr, uint64_
 static uint64_t count_by_gnu_hash(const struct image *img, uint64_t vaddr)
 {
 	struct span at = image_at_vaddr(img, vaddr);
-	uint64_t nr_buckets, first, bloom, buckets, i, last = 0;
+	uint64_t nr_buckets, first, bloom, buckets, last = 0;
 	uint8_t *p;
 
 	if (at.len < 16)
@@ -77,11 +75,11 @@ static uint64_t count_by_gnu_hash(const struct image *img, uint64_t vaddr)
 	buckets = 16 + bloom * 8;
 	if (buckets + nr_buckets * 4 > at.len)
 		nr_buckets = 0;
-	for (i = 0; i < nr_buckets; i++)
+	for (uint64_t i = 0; i < nr_buckets; i++)
 		if (get32(p + buckets + 4 * i) > last)
 			last = get32(p + buckets + 4 * i);
-	/* The chain of the last bucket ends in an odd hash. */
-	for (i = last; last && i >= first; i++) {
+	/* Find the last symbol of the last bucket: its hash has the lowest bit set. */
+	for (uint64_t i = last; last && i >= first; i++) {
 		uint64_t chain = buckets + nr_buckets * 4 + (i - first) * 4;
 
 		if (chain + 4 > at.len)
@@ -114,17 +112,16 @@ static bool read_dynamic(const struct image *img, struct dynamic_values *v)
 {
 	struct span at = {0, 0};
 	uint8_t *p;
-	uint64_t i;
 
 	memset(v, 0, sizeof(*v));
-	for (i = 0; i < img->nr_ph; i++)
+	for (uint64_t i = 0; i < img->nr_ph; i++)
 		if (img->ph[i].p_type == PT_DYNAMIC)
 			at = (struct span){img->ph[i].p_offset, img->ph[i].p_filesz};
 	if (at.len > MAX_DYNAMIC * 16)
 		at.len = MAX_DYNAMIC * 16;
 	if (!at.len || image_load(img, at, MAX_DYNAMIC * 16, &p))
 		return false;
-	for (i = 0; i + 16 <= at.len; i += 16) {
+	for (uint64_t i = 0; i + 16 <= at.len; i += 16) {
 		uint64_t tag = get64(p + i), val = get64(p + i + 8);
 
 		if (tag == DT_NULL)
@@ -189,7 +186,7 @@ static void load_versions(struct module *m)
 /* ---- tables ---- */
 
 /* State of reading one table. */
-struct reader {
+struct symbol_reader {
 	struct module *m;
 	uint8_t table;
 	uint32_t file;	   /* number of the last STT_FILE */
@@ -203,10 +200,7 @@ static int add_symbol(struct module *m, const struct symbol *s)
 		m->truncated = true;
 		return 0;
 	}
-	if (array_grow(m->symbols, m->nr_symbols, m->cap_symbols, MODULE_MAX_SYMBOLS))
-		return -ENOMEM;
-	m->symbols[m->nr_symbols++] = *s;
-	return 0;
+	return array_append(m->symbols, m->nr_symbols, m->cap_symbols, MODULE_MAX_SYMBOLS, *s);
 }
 
 /* "memcpy@@GLIBC_2.14" in .symtab: keep the name and the version apart. */
@@ -245,7 +239,7 @@ static void set_rank(struct symbol *s, const char *name)
 		  (uint32_t)(s->flags & SYM_DYNAMIC ? 1 : 0);
 }
 
-static uint8_t flags_of(const struct reader *r, const Elf64_Sym *sym)
+static uint8_t flags_of(const struct symbol_reader *r, const Elf64_Sym *sym)
 {
 	uint8_t flags = r->table == FUNCTION_DYNSYM ? SYM_DYNAMIC : 0;
 
@@ -267,8 +261,7 @@ static uint8_t flags_of(const struct reader *r, const Elf64_Sym *sym)
 }
 
 /* Whether it can name code; *name is then its text. */
-static bool names_code(struct reader *r, const Elf64_Sym *sym, const char **name,
-		       const struct segment **seg)
+static bool names_code(struct symbol_reader *r, const Elf64_Sym *sym, const char **name)
 {
 	const struct strings *st = &r->m->strings[r->table];
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
@@ -279,8 +272,7 @@ static bool names_code(struct reader *r, const Elf64_Sym *sym, const char **name
 		return false;
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
 		return false;
-	*seg = module_segment_at(r->m, sym->st_value);
-	if (!*seg)
+	if (!module_segment_at(r->m, sym->st_value))
 		return false;
 	if (!sym->st_name || sym->st_name >= st->len)
 		return false;
@@ -288,33 +280,48 @@ static bool names_code(struct reader *r, const Elf64_Sym *sym, const char **name
 	return **name != 0;
 }
 
-static int take_symbol(struct reader *r, const Elf64_Sym *sym, uint64_t index)
+int module_keep_symbol(struct module *m, struct symbol *s, const char *name, uint64_t size)
+{
+	const struct module_segment *seg = module_segment_at(m, s->vaddr);
+	size_t len = strnlen(name, MODULE_MAX_NAME), owner;
+	uint64_t room;
+
+	if (!seg || !len || len == MODULE_MAX_NAME) {
+		m->truncated |= len == MODULE_MAX_NAME;
+		return 0;
+	}
+	room = seg->vaddr + seg->size - s->vaddr;
+	if (size > room)
+		size = room;
+	s->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+	if (memchr(name, '.', len)) {
+		if (name_is_part(name, &owner))
+			s->flags |= SYM_PART;
+		else if (name_base_length(name) != len)
+			s->flags |= SYM_CLONE;
+	}
+	set_rank(s, name);
+	return add_symbol(m, s);
+}
+
+static int take_symbol(struct symbol_reader *r, const Elf64_Sym *sym, uint64_t index)
 {
 	struct module *m = r->m;
 	struct symbol s = {.vaddr = sym->st_value, .name = sym->st_name, .table = r->table};
-	const struct segment *seg;
 	const char *name, *at;
-	uint64_t room, size = sym->st_size;
-	size_t len, owner;
+	size_t len;
 
-	if (!names_code(r, sym, &name, &seg))
+	if (!names_code(r, sym, &name))
 		return 0;
 	len = strnlen(name, MODULE_MAX_NAME);
 	if (len == MODULE_MAX_NAME) {
 		m->truncated = true;
 		return 0;
 	}
-	room = seg->vaddr + seg->size - s.vaddr;
-	if (size > room)
-		size = room;
-	s.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	s.flags = flags_of(r, sym);
 	s.file = s.flags & (SYM_GLOBAL | SYM_WEAK) ? 0 : r->file;
 	at = memchr(name, '@', len);
-	if (at && split_version(m, &s, name, at)) {
-		len = (size_t)(at - name);
-		name = m->extra.data + s.name;
-	} else if (r->versions && index < r->nr_versions) {
+	if (!(at && split_version(m, &s, name, at)) && r->versions && index < r->nr_versions) {
 		uint16_t v = get16(r->versions + 2 * index);
 
 		if ((v & 0x7fff) > 1 && m->version_names && m->version_names[v & 0x7fff]) {
@@ -323,20 +330,15 @@ static int take_symbol(struct reader *r, const Elf64_Sym *sym, uint64_t index)
 				s.flags |= SYM_OLD_VERSION;
 		}
 	}
-	if (memchr(name, '.', len)) {
-		if (name_is_part(name, &owner))
-			s.flags |= SYM_PART;
-		else if (name_base_length(name) != len)
-			s.flags |= SYM_CLONE;
-	}
-	set_rank(&s, name);
-	return add_symbol(m, &s);
+	if (s.table == TABLE_EXTRA)
+		name = m->extra.data + s.name;
+	return module_keep_symbol(m, &s, name, sym->st_size);
 }
 
 static int read_table(struct module *m, const struct image *img, uint8_t table, struct span symbols,
 		      struct span strings)
 {
-	struct reader r = {.m = m, .table = table};
+	struct symbol_reader r = {.m = m, .table = table};
 	struct strings *st = &m->strings[table];
 	uint64_t nr = symbols.len / sizeof(Elf64_Sym), done = 0, i;
 	Elf64_Sym *piece;
@@ -401,6 +403,8 @@ int module_load_symbols(struct module *m)
 		err = read_symtab(m, &m->debug, FUNCTION_DEBUG);
 	if (!err && !m->identity.has_symtab && !m->has_debug && module_load_debugdata(m))
 		err = read_symtab(m, &m->debugdata, FUNCTION_DEBUGDATA);
+	if (!err && m->identity.is_go)
+		err = module_load_go(m);
 	m->strings[TABLE_EXTRA] = (struct strings){m->extra.data, m->extra.len};
 	return err;
 }

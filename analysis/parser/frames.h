@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Converts the frames that the parser has unwound to frames of records. */
-#ifndef PEAKTOP_FRAMES_H
-#define PEAKTOP_FRAMES_H
+#pragma once
 
 #include "analysis/parser/protocol.h"
 
@@ -13,5 +12,3 @@ uint32_t frames_outermost_first(const struct parsed_frames *a, struct rec_frame 
  * Returns their number; 0 if no frame has this address, or there are more than `max`. */
 uint32_t frames_from_cfa(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,
 			 uint32_t max);
-
-#endif

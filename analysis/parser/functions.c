@@ -4,11 +4,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_old_version(const struct parsed_function *f)
+static bool has_old_version(const char *name)
 {
-	const char *at = strchr(f->symbol, '@');
+	const char *at = strchr(name, '@');
 
 	return at && at[1] != '@';
+}
+
+/* A symbol table of debug information may have the name without its version. */
+static bool is_old_version(const struct parsed_function *f)
+{
+	return has_old_version(f->symbol) || has_old_version(f->function);
 }
 
 const struct parsed_function *functions_only(const struct parsed_functions *a)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chooses between several functions with the same name. */
-#ifndef PEAKTOP_FUNCTIONS_H
-#define PEAKTOP_FUNCTIONS_H
+#pragma once
 
 #include "analysis/parser/protocol.h"
 
@@ -10,5 +9,3 @@
  * has a single @). NULL: there is none, or the name is ambiguous.
  */
 const struct parsed_function *functions_only(const struct parsed_functions *a);
-
-#endif

@@ -8,8 +8,7 @@
  * one PARSED_AT before it reads each module. Text is not sanitised. Offsets are positions in the
  * file of a module. Decoded structs belong to the decoder.
  */
-#ifndef PEAKTOP_CODE_PROTOCOL_H
-#define PEAKTOP_CODE_PROTOCOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,7 +20,6 @@ enum parse_type {
 	PARSE_ADD_MODULE =
 	    0x200,	 /* with the file's descriptor; text: its base name. PARSED_MODULE */
 	PARSE_ADD_DEBUG, /* with the debug file's descriptor. PARSED_MODULE */
-	PARSE_REMOVE,	 /* forget the module. PARSED_MODULE */
 	PARSE_FIND,	 /* functions called `text`; module 0: in all. PARSED_FUNCTIONS */
 	PARSE_NEAREST,	 /* functions whose names are most like `text`, best first. PARSED_FUNCTIONS
 			  */
@@ -107,11 +105,19 @@ struct parse_request {
 	const uint64_t *words; /* stack memory from the stack pointer upwards */
 };
 
+/* What the answer to a request begins with: what it repeats of the request, and its error. */
+#define PARSED_HEAD                                                                                \
+	uint32_t id, module;                                                                       \
+	uint64_t offset;                                                                           \
+	uint32_t op, pid;                                                                          \
+	int32_t error;	   /* 0 or a negative errno */                                             \
+	const char *reason /* of the error: "a 32-bit program", ... */
+struct parsed_head {
+	PARSED_HEAD;
+};
+
 struct parsed_module {
-	uint32_t id;
-	uint32_t module;
-	int32_t error;	       /* 0, or why the file is refused */
-	const char *reason;    /* of the error: "a 32-bit program", ... */
+	PARSED_HEAD;
 	const char *build_id;  /* hex, "" if none */
 	const char *debuglink; /* base name, "" if none */
 	uint32_t wants_debug;  /* 1: a separate debug file would add names or lines */
@@ -134,9 +140,7 @@ struct parsed_function {
 };
 
 struct parsed_functions {
-	uint32_t id;
-	int32_t error; /* of the module that the request names: -ENOENT, ... */
-	const char *reason;
+	PARSED_HEAD;	 /* the error is of the module that the request names */
 	uint64_t total;	 /* matches found; more than `nr` when cut */
 	uint64_t cursor; /* LIST: the cursor of the next request; 0: complete */
 	uint32_t nr;
@@ -144,19 +148,13 @@ struct parsed_functions {
 };
 
 struct parsed_symbols {
-	uint32_t id;
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	uint32_t nr; /* one for each offset of the request, in order; function "": unknown */
 	const struct rec_symbol *symbols;
 };
 
 struct parsed_plan {
-	uint32_t id;
-	uint32_t module;
-	uint64_t offset; /* offset of the function, or of the return address */
-	uint32_t op;
-	int32_t error;	  /* 0; -ENOTSUP: cannot be timed; or another error */
+	PARSED_HEAD;	  /* error -ENOTSUP: cannot be timed */
 	uint32_t why;	  /* enum place_why */
 	const char *text; /* the placement, or the reason, in words */
 	const char *price;
@@ -176,10 +174,7 @@ struct parsed_share {
 
 /* How many functions of a module can be watched, and how: struct module_coverage of coverage.h. */
 struct parsed_coverage {
-	uint32_t id;
-	uint32_t module;
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	uint64_t cursor; /* the cursor of the next request; 0: the figures are complete */
 	uint64_t functions;
 	uint64_t pairs;		 /* entry and all ends emulated */
@@ -212,21 +207,14 @@ struct parsed_call_site {
 };
 
 struct parsed_call_sites {
-	uint32_t id;
-	uint32_t module;
-	uint64_t offset; /* of the function */
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	uint32_t total; /* number of all call sites */
 	uint32_t nr;
 	const struct parsed_call_site *sites; /* ascending offsets */
 };
 
 struct parsed_mappings {
-	uint32_t id;
-	uint32_t pid;
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	uint32_t nr; /* number of mappings that are known now */
 };
 
@@ -239,12 +227,10 @@ struct parsed_frame {
 };
 
 struct parsed_frames {
-	uint32_t id;
-	uint32_t pid;
-	int32_t error;	    /* -ESTALE: send the mappings of the process (again) */
-	const char *reason; /* of the error, or why unwinding stopped */
-	uint32_t stop;	    /* enum unwind_stop of unwind.h; 0: the stack is complete */
-	uint64_t missing;   /* address of stack memory that the request lacked; 0: none */
+	PARSED_HEAD;	  /* error -ESTALE: send the mappings of the process (again);
+			     reason: also why unwinding stopped */
+	uint32_t stop;	  /* enum unwind_stop of unwind.h; 0: the stack is complete */
+	uint64_t missing; /* address of stack memory that the request lacked; 0: none */
 	uint32_t nr;
 	const struct parsed_frame *frames; /* innermost first */
 };
@@ -268,10 +254,7 @@ struct parsed_chain {
 };
 
 struct parsed_inlines {
-	uint32_t id;
-	uint32_t module;
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	uint32_t nr; /* as many as asked, in that order */
 	const struct parsed_chain *chains;
 };
@@ -290,11 +273,7 @@ struct parsed_insn {
 };
 
 struct parsed_code {
-	uint32_t id;
-	uint32_t module;
-	uint64_t offset; /* as asked */
-	int32_t error;
-	const char *reason;
+	PARSED_HEAD;
 	const char *function; /* for a person */
 	uint64_t start, size; /* of the function's code part that contains `offset` */
 	uint32_t total;	      /* number of instructions of this part */
@@ -321,7 +300,8 @@ const struct struct_layout *parse_layout(unsigned int type);
 struct parsed {
 	enum parse_type type;
 	union {
-		uint32_t id; /* the first field of every answer */
+		uint32_t id;		 /* the first field of every answer, also of AT and NOT */
+		struct parsed_head head; /* of all others */
 		struct parsed_module module;
 		struct parsed_functions functions;
 		struct parsed_symbols symbols;
@@ -336,5 +316,3 @@ struct parsed {
 		struct parsed_code code;
 	};
 };
-
-#endif

@@ -91,10 +91,9 @@ static int varint_put(struct buf *out, uint64_t value)
 static int varint_get(const uint8_t *data, size_t n, size_t *pos, uint64_t *value)
 {
 	uint64_t v = 0;
-	unsigned int shift;
 	uint8_t byte;
 
-	for (shift = 0; shift < 64; shift += 7) {
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
 		if (*pos >= n)
 			return -EBADMSG;
 		byte = data[(*pos)++];
@@ -144,11 +143,9 @@ static int text_encode(struct buf *out, const char *text)
 
 static int numbers_encode(struct buf *out, const uint64_t *v, uint32_t n)
 {
-	uint32_t i;
-	int err;
+	int err = varint_put(out, n);
 
-	err = varint_put(out, n);
-	for (i = 0; !err && i < n; i++)
+	for (uint32_t i = 0; !err && i < n; i++)
 		err = varint_put(out, v[i]);
 	return err;
 }
@@ -178,9 +175,8 @@ static int nested_encode(struct buf *out, const struct struct_layout *layout, co
 {
 	size_t start = out->len, n, bytes;
 	uint8_t length[10];
-	int err;
+	int err = struct_encode(out, layout, object);
 
-	err = struct_encode(out, layout, object);
 	if (err)
 		return err;
 	n = out->len - start;
@@ -242,10 +238,9 @@ static int field_encode(struct buf *out, const struct field *f, const void *obje
 
 int struct_encode(struct buf *out, const struct struct_layout *layout, const void *object)
 {
-	unsigned int i;
 	int err;
 
-	for (i = 0; i < layout->nr_fields; i++) {
+	for (unsigned int i = 0; i < layout->nr_fields; i++) {
 		err = field_encode(out, &layout->fields[i], object);
 		if (err)
 			return err;
@@ -253,13 +248,13 @@ int struct_encode(struct buf *out, const struct struct_layout *layout, const voi
 	return 0;
 }
 
-struct reader {
+struct payload_reader {
 	struct arena *arena;
 	const uint8_t *data;
 	size_t n, pos;
 };
 
-static int number_decode(struct reader *r, uint64_t maximum, uint64_t *value)
+static int number_decode(struct payload_reader *r, uint64_t maximum, uint64_t *value)
 {
 	int err = varint_get(r->data, r->n, &r->pos, value);
 
@@ -267,7 +262,7 @@ static int number_decode(struct reader *r, uint64_t maximum, uint64_t *value)
 }
 
 /* Read a number of items or bytes: at most `maximum`, and at most the remaining bytes. */
-static int count_decode(struct reader *r, uint32_t maximum, uint32_t *count)
+static int count_decode(struct payload_reader *r, uint32_t maximum, uint32_t *count)
 {
 	uint64_t v;
 	int err = number_decode(r, maximum, &v);
@@ -280,13 +275,12 @@ static int count_decode(struct reader *r, uint32_t maximum, uint32_t *count)
 	return 0;
 }
 
-static int text_decode(struct reader *r, const char **text)
+static int text_decode(struct payload_reader *r, const char **text)
 {
 	uint32_t n;
 	char *copy;
-	int err;
+	int err = count_decode(r, CODEC_MAX_TEXT, &n);
 
-	err = count_decode(r, CODEC_MAX_TEXT, &n);
 	if (err)
 		return err;
 	if (!n) {
@@ -305,7 +299,7 @@ static int text_decode(struct reader *r, const char **text)
 	return 0;
 }
 
-static int signed_decode(struct reader *r, const struct field *f, void *value)
+static int signed_decode(struct payload_reader *r, const struct field *f, void *value)
 {
 	uint64_t raw;
 	int64_t v;
@@ -324,14 +318,13 @@ static int signed_decode(struct reader *r, const struct field *f, void *value)
 }
 
 /* Skip numbers beyond the maximum: a newer writer has added them. */
-static int numbers_decode(struct reader *r, uint64_t *v, uint32_t maximum)
+static int numbers_decode(struct payload_reader *r, uint64_t *v, uint32_t maximum)
 {
-	uint32_t n, i;
+	uint32_t n;
 	uint64_t number;
-	int err;
+	int err = count_decode(r, UINT32_MAX, &n);
 
-	err = count_decode(r, UINT32_MAX, &n);
-	for (i = 0; !err && i < n; i++) {
+	for (uint32_t i = 0; !err && i < n; i++) {
 		err = number_decode(r, UINT64_MAX, &number);
 		if (!err && i < maximum)
 			v[i] = number;
@@ -339,13 +332,12 @@ static int numbers_decode(struct reader *r, uint64_t *v, uint32_t maximum)
 	return err;
 }
 
-static int buckets_decode(struct reader *r, const struct field *f, void *object)
+static int buckets_decode(struct payload_reader *r, const struct field *f, void *object)
 {
 	uint32_t n, i, *bucket;
 	uint64_t delta, *count, last = 0;
-	int err;
+	int err = count_decode(r, f->maximum, &n);
 
-	err = count_decode(r, f->maximum, &n);
 	if (err || !n)
 		return err;
 	if (n > (r->n - r->pos) / 2)
@@ -371,7 +363,7 @@ static int buckets_decode(struct reader *r, const struct field *f, void *object)
 	return 0;
 }
 
-static int nested_decode(struct reader *r, const struct struct_layout *layout, void *object)
+static int nested_decode(struct payload_reader *r, const struct struct_layout *layout, void *object)
 {
 	uint32_t n;
 	int err = count_decode(r, UINT32_MAX, &n);
@@ -383,20 +375,19 @@ static int nested_decode(struct reader *r, const struct struct_layout *layout, v
 	return err;
 }
 
-static int array_decode(struct reader *r, const struct field *f, void *object)
+static int array_decode(struct payload_reader *r, const struct field *f, void *object)
 {
 	size_t size = f->kind == FIELD_U64S ? sizeof(uint64_t) : f->nested->size;
-	uint32_t n, i;
+	uint32_t n;
 	char *items;
-	int err;
+	int err = count_decode(r, f->maximum, &n);
 
-	err = count_decode(r, f->maximum, &n);
 	if (err || !n)
 		return err;
 	items = arena_alloc(r->arena, n * size);
 	if (!items)
 		return -ENOMEM;
-	for (i = 0; !err && i < n; i++) {
+	for (uint32_t i = 0; !err && i < n; i++) {
 		if (f->kind == FIELD_U64S)
 			err = number_decode(r, UINT64_MAX, (uint64_t *)(void *)(items + i * size));
 		else
@@ -409,7 +400,7 @@ static int array_decode(struct reader *r, const struct field *f, void *object)
 	return 0;
 }
 
-static int field_decode(struct reader *r, const struct field *f, void *object)
+static int field_decode(struct payload_reader *r, const struct field *f, void *object)
 {
 	void *value = at(object, f->offset);
 	uint64_t v;
@@ -444,9 +435,7 @@ static int field_decode(struct reader *r, const struct field *f, void *object)
 /* Text is "" and never NULL, also in structs that were left out; all else is 0. */
 static void texts_default(const struct struct_layout *layout, void *object)
 {
-	unsigned int i;
-
-	for (i = 0; i < layout->nr_fields; i++) {
+	for (unsigned int i = 0; i < layout->nr_fields; i++) {
 		const struct field *f = &layout->fields[i];
 
 		if (f->kind == FIELD_TEXT)
@@ -459,13 +448,12 @@ static void texts_default(const struct struct_layout *layout, void *object)
 int struct_decode(struct arena *arena, const struct struct_layout *layout, const void *data,
 		  size_t n, void *object)
 {
-	struct reader r = {.arena = arena, .data = data, .n = n};
-	unsigned int i;
+	struct payload_reader r = {.arena = arena, .data = data, .n = n};
 	int err;
 
 	memset(object, 0, layout->size);
 	texts_default(layout, object);
-	for (i = 0; i < layout->nr_fields && r.pos < r.n; i++) {
+	for (unsigned int i = 0; i < layout->nr_fields && r.pos < r.n; i++) {
 		err = field_decode(&r, &layout->fields[i], object);
 		if (err)
 			return err;

@@ -11,8 +11,7 @@
  * it), the decoder sets it to 0 or "". If a newer writer has more fields (bytes are left after the
  * last field), the decoder skips them.
  */
-#ifndef PEAKTOP_CODEC_H
-#define PEAKTOP_CODEC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ int struct_encode(struct buf *out, const struct struct_layout *layout, const voi
  */
 int struct_decode(struct arena *arena, const struct struct_layout *layout, const void *data,
 		  size_t n, void *object);
-
-#endif

@@ -3,8 +3,7 @@
  * Options that the front passes to the collector when it starts it: plain values, before
  * any record is sent.
  */
-#ifndef PEAKTOP_COLLECTOR_OPTIONS_H
-#define PEAKTOP_COLLECTOR_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,9 +21,11 @@ struct collector_options {
 	bool pick;	      /* no target yet: a REQ_TARGET will name one */
 	bool follow;	      /* children become targets */
 	uint64_t interval_ns; /* slice */
+	bool fine_begin;      /* for a screen: shorter slices at the begin, as slice_next() says */
 	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million;
 				 1000000: no governor */
 	bool descends;	 /* for one descent: it may borrow three times the budget from the start */
+	bool waits;	 /* the front may ask for the tracing of waits (REQ_WAITS) */
 	uint32_t layers; /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
 	bool phases; /* count nothing before REQ_PHASES and the first phase */
@@ -36,5 +37,3 @@ struct collector_options {
 	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */
 };
-
-#endif

@@ -34,15 +34,10 @@ struct container_indexer {
 
 // clang-format off
 static STRUCT_TABLE(container_mark,
-	U32(container_mark, kind),
-	U64(container_mark, at_ns),
-	U64(container_mark, offset),
-	TEXT(container_mark, label));
+	FIELDS(container_mark, kind, at_ns, offset, label));
 
 static STRUCT_TABLE(container_index,
-	U64(container_index, records),
-	U64(container_index, slices),
-	U64(container_index, elapsed_ns),
+	FIELDS(container_index, records, slices, elapsed_ns),
 	ARRAY(container_index, marks, nr_marks, FIELD_STRUCTS, CONTAINER_MAX_MARKS,
 	      &container_mark_layout));
 // clang-format on
@@ -106,11 +101,9 @@ struct container_indexer *container_indexer_new(void)
 
 void container_indexer_free(struct container_indexer *ix)
 {
-	uint32_t i;
-
 	if (!ix)
 		return;
-	for (i = 0; i < ix->nr_snapshots; i++)
+	for (uint32_t i = 0; i < ix->nr_snapshots; i++)
 		free((char *)(uintptr_t)ix->snapshots[i].label);
 	free(ix);
 }
@@ -119,9 +112,7 @@ void container_indexer_free(struct container_indexer *ix)
  */
 static void thin_out(struct container_indexer *ix)
 {
-	uint32_t i;
-
-	for (i = 0; i < MAX_SLICES / 2; i++)
+	for (uint32_t i = 0; i < MAX_SLICES / 2; i++)
 		ix->slices[i] = ix->slices[2 * i];
 	ix->nr_slices = MAX_SLICES / 2;
 	ix->every *= 2;
@@ -173,9 +164,9 @@ int container_close_encode(struct buf *out, const struct container_index *index,
 			   uint32_t sequence)
 {
 	uint8_t place[8];
-	int err;
+	int err =
+	    raw_frame_encode(out, CONTAINER_INDEX, 0, sequence, &container_index_layout, index);
 
-	err = raw_frame_encode(out, CONTAINER_INDEX, 0, sequence, &container_index_layout, index);
 	if (err)
 		return err;
 	put_le(place, offset, sizeof(place));
@@ -197,7 +188,6 @@ int container_index_decode(struct arena *arena, const struct raw_frame *frame, u
 			   struct container_index *index)
 {
 	uint64_t last = CONTAINER_HEADER_SIZE;
-	uint32_t i;
 	int err;
 
 	if (frame->type != CONTAINER_INDEX)
@@ -205,7 +195,7 @@ int container_index_decode(struct arena *arena, const struct raw_frame *frame, u
 	err = struct_decode(arena, &container_index_layout, frame->payload, frame->length, index);
 	if (err)
 		return err;
-	for (i = 0; i < index->nr_marks; i++) {
+	for (uint32_t i = 0; i < index->nr_marks; i++) {
 		const struct container_mark *mark = &index->marks[i];
 
 		if (mark->offset < last || mark->offset > offset - FRAME_HEADER_SIZE)

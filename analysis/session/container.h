@@ -4,10 +4,8 @@
  * the position of the index (docs/session-format.md). A file without index and end was not closed
  * by its writer, but its frames are valid. No I/O here.
  */
-#ifndef PEAKTOP_CONTAINER_H
-#define PEAKTOP_CONTAINER_H
+#pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,5 +80,3 @@ int container_end_decode(const void *data, size_t n, uint64_t *index_offset);
  */
 int container_index_decode(struct arena *arena, const struct raw_frame *frame, uint64_t offset,
 			   struct container_index *index);
-
-#endif

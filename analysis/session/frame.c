@@ -60,9 +60,8 @@ static int frame_append(struct buf *out, const struct struct_layout *layout, con
 {
 	static const uint8_t header[FRAME_HEADER_SIZE];
 	size_t begin = out->len;
-	int err;
+	int err = buf_append(out, header, sizeof(header));
 
-	err = buf_append(out, header, sizeof(header));
 	if (!err)
 		err = layout ? struct_encode(out, layout, payload) : buf_append(out, payload, n);
 	if (err)

@@ -9,8 +9,7 @@
  * No I/O here. Input is untrusted: the decoder checks every count against the remaining bytes
  * before it allocates memory.
  */
-#ifndef PEAKTOP_FRAME_H
-#define PEAKTOP_FRAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void frame_decoder_free(struct frame_decoder *d);
  * text too long), -ENOTSUP for an unknown critical one, -ENOMEM.
  */
 int frame_decode(struct frame_decoder *d, const void *data, size_t n, struct frame *frame);
-
-#endif

@@ -3,8 +3,7 @@
  * The header of a frame, without decoding its payload, for channels and files that transport frames
  * of any kind. Layout and limits are in frame.h.
  */
-#ifndef PEAKTOP_RAW_FRAME_H
-#define PEAKTOP_RAW_FRAME_H
+#pragma once
 
 #include "analysis/session/codec.h"
 #include "analysis/session/frame.h"
@@ -41,5 +40,3 @@ int frame_decode_raw(struct frame_decoder *d, const struct raw_frame *raw, struc
 
 /* crc32c() without the CPU's CRC instruction. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t n);
-
-#endif

@@ -13,8 +13,7 @@
  * New fields are appended to a record, never inserted: a reader takes what it
  * knows and gives 0 or "" to what an older writer left out.
  */
-#ifndef PEAKTOP_RECORD_H
-#define PEAKTOP_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,40 +49,44 @@ enum record_type {
 	REC_INDIRECT_CALLEES, /* the callees that an indirect call site of a descent was seen to
 				 call */
 	REC_CALL,	      /* one in-peak call of f0 with what its armed fnodes took */
-	REC_WITNESS,	      /* a stack inside a call of f0: where it slept or ran */
+	REC_RETIRED_WITNESS,  /* of earlier versions, whose collector decided what a sleep was */
 	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */
 	REC_FNODE_LOST, /* an fnode that is not timed any more: fuse blown, site refused */
 	REC_PHASES,	/* the phases of --begin and --end so far */
 	REC_INLINES,	/* the calls that the compiler inlined at a place in code, and its loop */
 	REC_WALK,	/* a walk by share of wall time begins: what was asked; or is over */
-	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
-	REC_THREAD,	     /* how a thread spent its time since its last record */
+	REC_RETIRED_SNAPSHOT, /* as REC_RETIRED_WITNESS */
+	REC_THREAD,	      /* how a thread spent its time since its last record */
 	/* facts about waits: record_waits.h */
-	REC_WINDOW, /* a time in which all switches of the tasks of interest are seen begins, ends
-		     */
+	REC_WINDOW, /* begin or end of a time in which all switches of followed tasks are sent */
 	REC_TASK,   /* a task of interest: its identity and its state */
 	REC_SWITCH, /* a CPU goes from one task to another */
 	REC_ASLEEP, /* what the task that is switched out next sleeps in */
 	REC_WAKING, /* a task is woken: by whom, in which interrupt */
 	REC_LIFE,   /* fork, first wakeup, exec, exit, rename */
 	REC_BLOCK,  /* a block request is submitted, issued, completed */
-	REC_PACKET, /* a packet is delivered that a task of this host sent */
-	REC_WORK,   /* a work item or a request of an io_uring is queued, begins, ends */
-	REC_CONTENTION, /* a task contends for a lock of the kernel */
-	REC_SIGNAL,	/* a signal is sent */
-	REC_RUN_SAMPLE, /* where a task was on its CPU */
-	REC_TRACE,	/* a stack and the number that stands for it */
-	REC_NAME,	/* the name of a handler of interrupts, timers, work items */
-	REC_OBJECT,	/* what stands behind a descriptor or a request */
-	REC_STEAL,	/* time that the host took from a CPU */
-	REC_PAST,	/* what a task did before it was followed */
+	REC_RESERVED_PACKET, /* never sent; the number stays reserved */
+	REC_WORK,	     /* a work item or a request of an io_uring is queued, begins, ends */
+	REC_RESERVED_CONTENTION, /* never sent, as the next one */
+	REC_RESERVED_SIGNAL,
+	REC_RUN_SAMPLE,	   /* where a task was on its CPU */
+	REC_TRACE,	   /* a stack and the number that stands for it */
+	REC_NAME,	   /* the name of a handler of interrupts, timers, work items */
+	REC_OBJECT,	   /* what stands behind a descriptor or a request */
+	REC_STEAL,	   /* time that the host took from a CPU */
+	REC_RESERVED_PAST, /* never sent */
 	REC_CHOICE, /* from here on only calls of these threads count, and profiles begin anew */
+	/* facts that let a saved descent go on: record_resume.h */
+	REC_BUILD_ID,	     /* which build of a program or library a module is */
+	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
+	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
+	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
 	REC_NEW_RETURN = 0x80, /* an entry probe was hit with a new return address */
 	REC_FILE,	       /* answer to REQ_FILE; the descriptor travels with the frame */
-	REC_BYE,	       /* the collector is about to end in order */
+	REC_BYE,	       /* the last record in order; only REC_FILE may follow */
 	REC_STACK,	       /* raw bytes of a stack inside f0, to be unwound: may hold secrets */
 	REC_RAW_SNAPSHOT, /* a thread snapshot with the raw stack; becomes a REC_THREAD_SNAPSHOT */
 	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
@@ -201,7 +204,7 @@ struct rec_profile {
 	uint64_t probe_ns; /* of it what the probes took, estimated */
 	/* From one call's begin to the next one's in the same thread, in a burst: */
 	uint64_t run_calls, run_ns;	      /* it kept its CPU */
-	uint64_t switch_calls, switch_cpu_ns; /* it was switched out; CPU time of these intervals */
+	uint64_t switch_calls, switch_cpu_ns; /* it lost its CPU; its CPU time in these intervals */
 	uint64_t cycle_calls,
 	    cycles; /* calls from one sleep of the thread to the next; sleeps that ended these */
 	/* From the last call before a gap to the first one after it: */
@@ -214,6 +217,7 @@ struct rec_profile {
 	uint64_t error_ns;   /* of correction_ns: what it differed by from call to call when it was
 				measured; 0: not known */
 	uint64_t program_ns; /* part of probe_ns that was timed in the target, not calibrated */
+	uint64_t callers; /* threads that called for the first time in the session; 0: not known */
 	uint32_t nr_buckets;
 	const uint32_t *bucket; /* ascending bucket numbers at resolution 8 */
 	const uint64_t *count;	/* never 0 */
@@ -383,6 +387,14 @@ struct rec_symbol {
  * place in code is a module and an offset in its file, never an address; a function
  * is the place of its first byte; module 0 = not known.
  */
+enum descent_choice {
+	DESCENT_NAMED_CALLS = 0, /* by the user, or not known */
+	DESCENT_MOST_TIME,	 /* those with most of the time */
+	/* those with most of the time but for the calls of the descent before, which is over:
+	   they waited for a CPU */
+	DESCENT_BESIDE_WAITS,
+};
+
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -395,6 +407,9 @@ struct rec_descent {
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
 	uint64_t step_ns;	 /* as in rec_cost */
+	uint32_t resumes; /* 1: REC_FNODE records and one REC_SAVED_PROFILE follow, of the descent
+			     that goes on */
+	uint32_t choice;  /* of the calls: enum descent_choice */
 };
 
 enum call_outcome {
@@ -507,6 +522,7 @@ struct rec_witness {
 	const struct rec_frame *kernel; /* from the system call, or page fault, down */
 	uint32_t nr_callers;
 	const struct rec_frame *callers; /* if f0 is a system call: its callers, innermost first */
+	const char *functions; /* of the kernel, outermost first, a semicolon between; "" */
 };
 
 enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
@@ -517,25 +533,7 @@ struct rec_fnode_lost {
 	uint32_t reason; /* enum fnode_lost */
 };
 
-enum { FNODE_CANDIDATES = 6 };
-
-struct rec_fnode {
-	uint32_t op; /* of the descent */
-	uint32_t node, parent;
-	struct rec_code site, callee;
-	uint64_t last_site; /* offset; of a basic block, else 0 */
-	uint32_t state;	    /* enum descent_node_state */
-	uint64_t maxcount;  /* votes that it got */
-	uint64_t votes;	    /* calls in which its callees and itself could get votes */
-	/* Of these, for itself: own code, blocked, page faults, preemption, run queue, interrupts.
-	 */
-	uint64_t own[FNODE_CANDIDATES];
-	uint64_t decisions;
-	uint64_t armed;	  /* in-peak calls of f0 in which it was armed */
-	uint64_t records; /* ... and its caller was called */
-	uint64_t called;  /* ... and it was called too */
-	uint64_t sum_ns, max_sum_ns, max_ns, blocked_ns, fault_ns, loop_ns, repeated_ns;
-};
+#include "analysis/session/record_resume.h"
 
 /* With --begin and --end; since the start of the session. */
 struct rec_phases {
@@ -574,6 +572,7 @@ struct rec_stack {
 	const uint64_t *words; /* of the stack, from its pointer up */
 	uint32_t nr_kernel;
 	const struct rec_frame *kernel; /* as in rec_witness */
+	const char *functions;		/* as in rec_witness */
 };
 
 struct rec_bye {
@@ -591,7 +590,7 @@ struct record {
 		struct rec_module module;
 		struct rec_mapping mapping;
 		struct rec_op op;
-		struct rec_profile profile;
+		struct rec_profile profile; /* REC_PROFILE and REC_SAVED_PROFILE */
 		struct rec_sample sample;
 		struct rec_open open;
 		struct rec_tick tick;
@@ -612,11 +611,13 @@ struct record {
 		struct rec_witness witness;
 		struct rec_fnode fnode;
 		struct rec_fnode_lost fnode_lost;
+		struct rec_build_id build_id;
 		struct rec_phases phases;
 		struct rec_inlines inlines;
 		struct rec_walk walk;
 		struct rec_thread_snapshot snapshot;
 		struct rec_thread thread;
+		struct rec_waits_head waits_head; /* of each event of record_waits.h */
 		struct rec_window window;
 		struct rec_task task;
 		struct rec_switch switched;
@@ -624,16 +625,12 @@ struct record {
 		struct rec_waking waking;
 		struct rec_life life;
 		struct rec_block block;
-		struct rec_packet packet;
 		struct rec_work work;
-		struct rec_contention contention;
-		struct rec_signal signal;
 		struct rec_run_sample run_sample;
 		struct rec_trace trace;
 		struct rec_name name;
 		struct rec_object object;
 		struct rec_steal steal;
-		struct rec_past past;
 		struct rec_raw_trace raw_trace;
 		struct rec_raw_snapshot raw_snapshot;
 		struct rec_new_return new_return;
@@ -653,5 +650,3 @@ struct record {
 		struct rec_choice choice; /* REC_CHOICE and REQ_CHOICE */
 	};
 };
-
-#endif

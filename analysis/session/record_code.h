@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Part of record.h: places in code, call sites and what they call. */
-#ifndef PEAKTOP_RECORD_CODE_H
-#define PEAKTOP_RECORD_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ struct rec_inlines {
 	uint32_t loop_call, loop_first,
 	    loop_last; /* lines of calls[loop_call]; loop_first 0: none */
 };
-
-#endif

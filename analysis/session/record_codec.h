@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The layout of each type of record in the payload of its frame. */
-#ifndef PEAKTOP_RECORD_CODEC_H
-#define PEAKTOP_RECORD_CODEC_H
+#pragma once
 
 #include "analysis/session/codec.h"
 #include "analysis/session/record.h"
@@ -20,5 +19,3 @@ extern const struct struct_layout rec_op_layout;
 extern const struct struct_layout rec_site_layout;
 extern const struct struct_layout rec_symbol_layout;
 extern const struct struct_layout rec_operand_layout;
-
-#endif

@@ -7,6 +7,8 @@
 #ifndef PEAKTOP_RECORD_THREAD_H
 #define PEAKTOP_RECORD_THREAD_H
 
+#include "analysis/session/record_waits.h"
+
 /*
  * The kernel as a module: offsets count from the begin of its text, so that they are the same after
  * a reboot. A system call is a function of it too, with the number in the lower bits; so is the
@@ -25,25 +27,12 @@ struct rec_frame {
 
 enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
 
-enum sleep_object {
-	SLEEP_ON_NOTHING = 0, /* no descriptor, no lock: nanosleep, poll without descriptors */
-	SLEEP_ON_FILE,
-	SLEEP_ON_DEVICE,
-	SLEEP_ON_SOCKET, /* to another host */
-	SLEEP_ON_LOCAL,	 /* local socket, loopback */
-	SLEEP_ON_PIPE,
-	SLEEP_ON_CHILD,
-	SLEEP_ON_FUTEX,
-	SLEEP_ON_KERNEL_LOCK,
-	SLEEP_ON_PAGE, /* in a page fault */
-	SLEEP_ON_OTHER,
-	SLEEP_ON_FILE_LOCK, /* flock() or fcntl(); name: the file */
-	SLEEP_ON_GOROUTINE, /* a goroutine that is parked; name: its wait reason, "" if that is not
-			       known */
-	/*
-	 * What the kernel did for the thread, asleep or on a CPU: also in the `sleep` of a
-	 * WITNESS_RUN, of which nothing else is meant then.
-	 */
+/*
+ * What the kernel did for a thread, asleep or on a CPU: also in the `sleep` of a WITNESS_RUN, of
+ * which nothing else is meant then.
+ */
+enum sleep_work {
+	SLEEP_NO_WORK = 0,
 	SLEEP_IN_RECLAIM, /* frees memory; name: the cgroup whose limit was reached, "": the host's
 			   */
 	SLEEP_IN_COMPACTION, /* moves pages to have large free areas */
@@ -56,39 +45,46 @@ enum sleep_object {
 	SLEEP_TRACED,	/* by a debugger; holder: which */
 	SLEEP_FROZEN,	/* name: the cgroup */
 	SLEEP_IN_PROBE, /* for a lock of the kernel that a probe of peaktop takes */
-	SLEEP_OBJECTS
+	SLEEP_PARKED, /* a goroutine that is parked; name: its wait reason, "" if that is not known
+		       */
+	SLEEP_IN_SUBMIT, /* on a CPU: hands requests for I/O to a device */
+	SLEEP_WORKS
 };
 
-/* What ended a sleep. */
-enum sleep_end {
-	ENDED_UNKNOWN = 0,
-	ENDED_REQUEST, /* a block request was completed */
-	ENDED_TIMER,   /* its own timer */
-	ENDED_TASK,
-	ENDED_NETWORK,
-	ENDED_INTERRUPT,
-	ENDED_SIGNAL,
-	ENDED_KINDS
+enum sleep_flags {
+	SLEEP_IN_IOWAIT = 1 << 0,    /* the kernel counts it as a wait for a device */
+	SLEEP_CONTENDS = 1 << 1,     /* for a lock of the kernel, by its tracepoint */
+	SLEEP_BY_KSOFTIRQD = 1 << 2, /* the waker runs soft interrupts that were put off */
+	SLEEP_BY_ITSELF = 1 << 3,    /* the waker is the thread itself */
+	/* the value that a futex expects is the number of a thread of the process: `waker` */
+	SLEEP_FOR_THREAD = 1 << 4,
 };
 
+/*
+ * What was seen of a sleep in a descent or a thread snapshot. These are facts: analysis/waits/
+ * decides what the sleep was (kinds.h) and who ended it (ender.h).
+ */
 struct rec_sleep {
-	int32_t syscall;   /* number; -1: none */
-	const char *call;  /* name of the system call, "" */
-	uint32_t object;   /* enum sleep_object */
-	const char *name;  /* file, device, peer */
-	uint32_t ended_by; /* enum sleep_end */
+	int32_t syscall;  /* number; -1: none */
+	const char *call; /* name of the system call, "" */
+	uint64_t args[WAITS_ARGS];
+	uint32_t object;       /* enum object_kind: what stands behind the descriptor */
+	const char *name;      /* of the object, or of what is mapped at the missing page */
+	uint32_t flags;	       /* enum sleep_flags */
+	uint32_t bracket;      /* in which the waking came: one BRACKET(); 0: in none */
+	const char *interrupt; /* name of the interrupt of `bracket`, "" */
+	/* the task that was current at the waking; 0: not known */
 	uint32_t waker_pid, waker_tid;
-	const char *waker;    /* comm of the task, name of the interrupt */
-	uint64_t lock;	      /* address */
-	const char *holder;   /* of the lock, "" */
-	uint32_t exclusive;   /* futex: waits like a mutex, not like a condition */
+	const char *waker;    /* its comm, ""; in a snapshot: who can end the sleep */
+	const char *holder;   /* of the lock when the sleep began, "" */
 	uint64_t slept_ns;    /* 0: not known; so are the next ones */
 	uint64_t asked_ns;    /* after which its timer would have ended it */
 	uint64_t slack_ns;    /* timer slack: delay that the thread's timers may have */
 	uint32_t retransmits; /* of its TCP connection meanwhile */
 	const char *doing;    /* what the waker, or the holder, did meanwhile: "was in fsync", "was
 				 preempted by make 812"; "" */
-	const char *about;    /* SLEEP_IN_...: details in words; "" if none */
+	uint32_t work;	      /* enum sleep_work */
+	const char *about;    /* of `work`: details in words; "" if none */
 };
 
 /* The parameters of a walk (analysis/walk/walk.h). */
@@ -101,13 +97,18 @@ struct rec_walk {
 
 enum snapshot_reason { SNAPSHOTS_FOR_WALK = 0, SNAPSHOTS_FOR_OPEN };
 
-/* Who can end a wait for events; the first four as in bpf/ring.h. */
+/* Who can end a wait for events; the first four and AWAITS_OWED as in bpf/ring.h. */
 enum awaits {
 	AWAITS_UNKNOWN = 0,
-	AWAITS_OWN,    /* pipes, timers, signals and the like: no socket, no terminal */
-	AWAITS_OTHERS, /* a socket or a character device, too */
-	AWAITS_PAIR,   /* a Unix socket without names: not known which end sends requests */
-	AWAITS_CHILD,  /* a pipe that only a process writes that this one has started */
+	AWAITS_OWN,	 /* pipes, timers, signals and the like: no socket, no terminal */
+	AWAITS_OTHERS,	 /* a socket or a character device, too */
+	AWAITS_PAIR,	 /* a Unix socket without names: not known which end sends requests */
+	AWAITS_CHILD,	 /* a pipe that only a process writes that this one has started, or the end
+			    of commands that it has started */
+	AWAITS_PEER,	 /* the server at the other end of the only connection of an epoll */
+	AWAITS_CHILDREN, /* perhaps the end of children, some of which may be its workers */
+	AWAITS_OWED,	 /* clients and others, while a client has, or perhaps has, sent a request
+			    that is not answered */
 };
 
 /*
@@ -136,7 +137,8 @@ struct rec_thread_snapshot {
 	const char *stop_text;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */
-	uint32_t awaits; /* enum awaits, of a thread in epoll_wait(), poll(), select() or read() */
+	uint32_t awaits; /* enum awaits, of a thread that waits for events, a signal, a child or a
+			    pipe */
 };
 
 /*
@@ -149,6 +151,14 @@ struct rec_thread {
 	uint64_t at_ns;
 	uint64_t wall_ns, cpu_ns, runqueue_ns;
 	uint32_t ended;
+	uint64_t quota_ns;	  /* it could not run because a CPU quota was used up */
+	const char *quota_of;	  /* the cgroup, "" if that is not known ... */
+	const char *quota_detail; /* ... and the quota, "": not known */
+	uint64_t faults;	  /* page faults */
+	/* of a process's first thread: what threads used that ended between two scans */
+	uint64_t unseen_cpu_ns, unseen_faults;
+	/* time that a page fault takes on this host: of the cheapest kind, and of a dear one */
+	uint64_t fault_low_ns, fault_high_ns;
 };
 
 /* A thread, or a process with all its threads. */

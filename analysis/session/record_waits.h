@@ -25,6 +25,14 @@ enum {
 	WAITS_ARGS = 3,	       /* of a system call */
 };
 
+/* What the record of an event begins with. */
+#define WAITS_HEAD                                                                                 \
+	uint64_t at_ns;                                                                            \
+	uint32_t sequence, cpu
+struct rec_waits_head {
+	WAITS_HEAD;
+};
+
 enum window_edge {
 	WINDOW_BEGIN = 0,
 	WINDOW_CPU, /* just before the end: `sequence` is the last number that `cpu` gave out */
@@ -33,9 +41,8 @@ enum window_edge {
 
 /* Nothing is known about what happened between two windows. */
 struct rec_window {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint32_t edge; /* enum window_edge */
-	uint32_t cpu, sequence;
 	uint32_t spare;
 };
 
@@ -47,7 +54,7 @@ enum task_flags {
 	TASK_IRQ = 1 << 4,	  /* a thread that handles an interrupt */
 	TASK_KSOFTIRQD = 1 << 5,  /* runs soft interrupts that were put off */
 	TASK_URING = 1 << 6,	  /* a worker of an io_uring */
-	TASK_HUB = 1 << 7,	  /* wakes everybody: interest does not spread through it */
+	TASK_HUB = 1 << 7,	  /* wakes mostly unrelated tasks: its wakers are not followed */
 	TASK_RESTRICTED = 1 << 8, /* the invoking user may not trace it: no stack, no argument */
 	TASK_UNFOLLOWED = 1 << 9, /* its switches are not sent any more */
 };
@@ -55,9 +62,8 @@ enum task_flags {
 /* A task is named: when the window begins, when it is followed, and as a waker before its first
  * waking. */
 struct rec_task {
-	uint64_t at_ns;
+	WAITS_HEAD; /* `cpu` is WAITS_NO_CPU in the list of tasks */
 	uint64_t start_ns;
-	uint32_t sequence, cpu; /* WAITS_NO_CPU: of the list of tasks */
 	uint32_t tid, pid;
 	uint32_t flags; /* enum task_flags */
 	uint32_t state; /* letter as in /proc: R on a CPU, Q runnable, S, D, T, t; 0: not known */
@@ -84,9 +90,8 @@ enum switch_state {
 };
 
 struct rec_switch {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t prev_start_ns, next_start_ns;
-	uint32_t sequence, cpu;
 	uint32_t prev_tid, next_tid;
 	uint32_t state;			   /* enum switch_state */
 	uint32_t kernel_stack, user_stack; /* REC_TRACE of `prev`; 0: none */
@@ -103,10 +108,9 @@ enum asleep_flags {
  * WAITS_NO_CPU it follows the REC_TASK of a task that sleeps when the window begins.
  */
 struct rec_asleep {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t args[WAITS_ARGS]; /* of the system call */
 	uint64_t asked_ns;	   /* after which its timer ends the sleep */
-	uint32_t sequence, cpu;
 	uint32_t tid;
 	int32_t syscall; /* number; -1: none */
 	uint32_t object; /* REC_OBJECT behind the descriptor; 0: none */
@@ -141,12 +145,11 @@ struct rec_name {
 };
 
 struct rec_waking {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t current_start_ns, wakee_start_ns;
 	uint64_t brackets; /* enum bracket_kind, four of them */
 	uint64_t cause;	   /* of the innermost bracket that has one; in BRACKET_SOFT of the network:
 			      the socket; 0: none */
-	uint32_t sequence, cpu;
 	uint32_t current_tid, wakee_tid;
 	uint32_t kernel_stack; /* of the waker: REC_TRACE; 0: none */
 	uint32_t spare;
@@ -161,9 +164,8 @@ enum life_event {
 };
 
 struct rec_life {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t start_ns, child_start_ns;
-	uint32_t sequence, cpu;
 	uint32_t event; /* enum life_event */
 	uint32_t tid;
 	uint32_t child_tid, child_pid;
@@ -178,25 +180,14 @@ enum block_event {
 };
 
 struct rec_block {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t request, sector;
 	uint64_t start_ns; /* of the task that submitted it */
-	uint32_t sequence, cpu;
-	uint32_t event; /* enum block_event */
+	uint32_t event;	   /* enum block_event */
 	uint32_t tid;
 	uint32_t device, bytes;
 	uint32_t object; /* REC_OBJECT of the file; 0: not known */
 	uint32_t spare;
-};
-
-/* A packet for `socket` is delivered on this CPU, and a task of this host sent it. */
-struct rec_packet {
-	uint64_t at_ns;
-	uint64_t socket;
-	uint64_t sender_start_ns, sent_ns;
-	uint32_t sequence, cpu;
-	uint32_t sender_tid;
-	uint32_t object; /* REC_OBJECT of the socket */
 };
 
 enum work_event { WORK_QUEUED = 0, WORK_BEGIN, WORK_END };
@@ -204,49 +195,18 @@ enum work_kind { WORK_ITEM = 0, WORK_URING };
 
 /* A work item of the kernel, or a request of an io_uring. */
 struct rec_work {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t work;	   /* its address */
 	uint64_t start_ns; /* of the current task */
 	uint64_t brackets; /* WORK_QUEUED: in which it was queued */
 	uint64_t cause;	   /* of these, as in rec_waking */
-	uint32_t sequence, cpu;
 	uint32_t tid;
 	uint32_t event; /* enum work_event | enum work_kind << 8 | name of its function << 16 */
 };
 
-enum contention_flags {
-	CONTENTION_SPIN = 1 << 0,
-	CONTENTION_READ = 1 << 1,
-	CONTENTION_WRITE = 1 << 2,
-	CONTENTION_RT = 1 << 3,
-	CONTENTION_PERCPU = 1 << 4,
-	CONTENTION_MUTEX = 1 << 5,
-	CONTENTION_END = 1 << 16,
-};
-
-/* A lock of the kernel for which the current task contends, or not any more. */
-struct rec_contention {
-	uint64_t at_ns;
-	uint64_t lock;
-	uint32_t sequence, cpu;
-	uint32_t tid;
-	uint32_t flags; /* enum contention_flags */
-};
-
-/* A signal is sent by the current task. */
-struct rec_signal {
-	uint64_t at_ns;
-	uint64_t sender_start_ns, receiver_start_ns;
-	uint32_t sequence, cpu;
-	uint32_t sender_tid, receiver_tid;
-	uint32_t signal;
-	uint32_t code;
-};
-
 /* Where a task was on its CPU when a clock ticked. */
 struct rec_run_sample {
-	uint64_t at_ns;
-	uint32_t sequence, cpu;
+	WAITS_HEAD;
 	uint32_t tid;
 	uint32_t kernel_stack, user_stack; /* REC_TRACE; 0: none */
 	uint32_t irq_ns;		   /* spent in interrupts since it got the CPU */
@@ -314,30 +274,13 @@ struct rec_object {
 
 /* The host took this CPU away for so long since the window began. `sequence` is 0: not counted. */
 struct rec_steal {
-	uint64_t at_ns;
+	WAITS_HEAD;
 	uint64_t ns;
-	uint32_t sequence, cpu;
-};
-
-enum past_state { PAST_RUN = 0, PAST_RUNNABLE, PAST_SLEEP };
-
-/*
- * What a task did before it was followed: one piece of its short memory in the kernel. Oldest
- * first, before the REC_TASK that follows it; without a CPU and a sequence.
- */
-struct rec_past {
-	uint64_t from_ns, until_ns;
-	uint64_t start_ns, waker_start_ns;
-	uint64_t brackets; /* PAST_SLEEP: of the waking that ended it */
-	uint32_t tid, waker_tid;
-	uint32_t state; /* enum past_state */
-	uint32_t kernel_stack, user_stack;
-	int32_t syscall; /* of a sleep; -1: none */
 };
 
 _Static_assert(sizeof(struct rec_switch) <= 64 && sizeof(struct rec_asleep) <= 64 &&
 		   sizeof(struct rec_waking) <= 64 && sizeof(struct rec_block) <= 64 &&
-		   sizeof(struct rec_work) <= 64 && sizeof(struct rec_past) <= 64,
+		   sizeof(struct rec_work) <= 64,
 	       "the common records fit into a cache line");
 
 #endif

@@ -7,77 +7,51 @@
 // clang-format off
 /* The order is the order on the wire: append, never insert. */
 static STRUCT_TABLE(req_phases,
-	U32(req_phases, begin_op),
-	U32(req_phases, end_op),
-	U32(req_phases, begin_call),
-	U32(req_phases, end_call),
-	TEXT(req_phases, begin),
-	TEXT(req_phases, end));
+	FIELDS(req_phases, begin_op, end_op, begin_call, end_call, begin, end));
 
 static STRUCT_TABLE(req_layers,
-	U32(req_layers, mask));
+	FIELDS(req_layers, mask));
 
 static STRUCT_TABLE(req_arm,
-	U32(req_arm, epoch),
+	FIELDS(req_arm, epoch),
 	STRUCT(req_arm, op, &rec_op_layout),
 	ARRAY(req_arm, sites, nr_sites, FIELD_STRUCTS, FRAME_MAX_SITES, &rec_site_layout),
-	U32(req_arm, drop_exits),
-	U32(req_arm, keep_exits));
+	FIELDS(req_arm, drop_exits, keep_exits));
 
 static STRUCT_TABLE(req_fnode,
-	U32(req_fnode, node),
-	U32(req_fnode, parent),
+	FIELDS(req_fnode, node, parent),
 	STRUCT(req_fnode, start, &rec_site_layout),
 	STRUCT(req_fnode, end, &rec_site_layout),
-	U64(req_fnode, only_return));
+	FIELDS(req_fnode, only_return));
 
 static STRUCT_TABLE(req_descend,
-	U32(req_descend, epoch),
-	U32(req_descend, op),
-	U64(req_descend, low_ns),
-	U64(req_descend, high_ns),
-	U32(req_descend, stop),
+	FIELDS(req_descend, epoch, op, low_ns, high_ns, stop),
 	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout));
 
 static STRUCT_TABLE(req_disarm,
-	U32(req_disarm, epoch),
-	U32(req_disarm, op));
+	FIELDS(req_disarm, epoch, op));
 
 static STRUCT_TABLE(req_file,
-	U32(req_file, module),
-	TEXT(req_file, build_id),
-	TEXT(req_file, name));
+	FIELDS(req_file, module, build_id, name));
 
 static STRUCT_TABLE(req_learn,
-	U32(req_learn, op),
-	U32(req_learn, node),
-	U32(req_learn, parent),
+	FIELDS(req_learn, op, node, parent),
 	STRUCT(req_learn, site, &rec_site_layout),
 	STRUCT(req_learn, operand, &rec_operand_layout));
 
 static STRUCT_TABLE(req_target,
-	U32(req_target, pid));
+	FIELDS(req_target, pid));
 
 static STRUCT_TABLE(req_waits,
-	U32(req_waits, epoch),
-	U32(req_waits, stop),
-	U64(req_waits, window_ns),
-	U32(req_waits, hops),
-	U32(req_waits, spare));
+	FIELDS(req_waits, epoch, stop, window_ns, hops, spare));
 
 static STRUCT_TABLE(req_thread_snapshots,
-	U32(req_thread_snapshots, reason),
-	U32(req_thread_snapshots, round),
-	U32(req_thread_snapshots, op),
-	U32(req_thread_snapshots, stop));
+	FIELDS(req_thread_snapshots, reason, round, op, stop));
 static STRUCT_TABLE(rec_chosen,
-	U32(rec_chosen, id),
-	U32(rec_chosen, is_process));
+	FIELDS(rec_chosen, id, is_process));
 
 static STRUCT_TABLE(rec_choice,
-	U64(rec_choice, at_ns),
-	U32(rec_choice, threads),
-	U32(rec_choice, chosen_threads),
+	FIELDS(rec_choice, at_ns, threads, chosen_threads),
 	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout));
 // clang-format on
 

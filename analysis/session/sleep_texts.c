@@ -16,6 +16,7 @@ void sleep_texts_point(const struct sleep_texts *texts, struct rec_sleep *s)
 	s->holder = texts->holder;
 	s->doing = texts->doing;
 	s->about = texts->about;
+	s->interrupt = texts->interrupt;
 }
 
 void sleep_texts_keep(struct sleep_texts *texts, struct rec_sleep *s)
@@ -26,5 +27,6 @@ void sleep_texts_keep(struct sleep_texts *texts, struct rec_sleep *s)
 	copy(texts->holder, sizeof(texts->holder), s->holder);
 	copy(texts->doing, sizeof(texts->doing), s->doing);
 	copy(texts->about, sizeof(texts->about), s->about);
+	copy(texts->interrupt, sizeof(texts->interrupt), s->interrupt);
 	sleep_texts_point(texts, s);
 }

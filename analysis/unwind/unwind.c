@@ -10,7 +10,7 @@ enum {
 	LOWEST_CODE = 4096,	 /* the kernel maps nothing below */
 	GAP_TRIES = 48,		 /* return addresses that are tried above code without frames */
 	LARGEST_STACK = 8 << 20, /* as far as a frame pointer is believed without being seen */
-	/* r12..r15, rbx, rbp, rsp: a function hands them back as it got them */
+	/* r12..r15, rbx, rbp, rsp: a function preserves their values for its caller */
 	PRESERVED = 0xf << ROW_R12 | 1 << ROW_RBX | 1 << ROW_RBP | 1 << ROW_RSP,
 };
 
@@ -54,7 +54,8 @@ static bool run_expression(struct unwind_run *run, uint32_t module, const struct
 	return bytes && expression_run(bytes, rule->len, &run->s, cfa, value);
 }
 
-/* What a rule makes of a register of the caller. False: it is lost. */
+/* Compute the value of a register in the calling frame by its CFI rule. False if the value cannot
+ * be recovered. */
 static bool apply(struct unwind_run *run, uint32_t module, const struct row_rule *rule,
 		  uint64_t cfa, uint64_t *value)
 {
@@ -126,10 +127,8 @@ static bool taken_back(const struct unwind_run *run, const struct row_rule *rule
 static void find_registers(struct unwind_run *run, const struct known *k, uint64_t cfa,
 			   struct frame_state *caller)
 {
-	unsigned int i;
-
 	*caller = run->s;
-	for (i = 0; i < ROW_RIP; i++) {
+	for (unsigned int i = 0; i < ROW_RIP; i++) {
 		const struct row_rule *rule = &k->row.regs[i];
 
 		if (rule->kind == RULE_SAME || (rule->kind == RULE_NONE && PRESERVED >> i & 1))
@@ -152,7 +151,7 @@ static enum unwind_stop failed(const struct known *k, enum unwind_stop why)
 	return k->flags & KNOWN_DAMAGED ? UNWIND_BAD_CFI : UNWIND_NO_CFI;
 }
 
-/* A rule could not be applied. */
+/* The reason to stop if the CFA or the return address could not be computed. */
 static enum unwind_stop not_found(const struct unwind_run *run, const struct known *k)
 {
 	uint64_t above = run->s.missing - run->s.reg[ROW_RSP];

@@ -14,8 +14,7 @@
  * (UNWIND_KNOWN); a stack of 12 frames then takes about a microsecond. The
  * guide is docs/unwind.md.
  */
-#ifndef PEAKTOP_CODE_UNWIND_H
-#define PEAKTOP_CODE_UNWIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +59,7 @@ struct unwind_memory {
 struct unwind_input {
 	const uint64_t *registers; /* ROW_REGISTERS of them, by ROW_RAX ... ROW_RIP */
 	/*
-	 * The stack from rsp up, then others (signal stacks). With the 128 bytes below
+	 * The stack from rsp up, then other stacks (of signals). With the 128 bytes below
 	 * rsp as well, functions that keep registers there without moving it are right too.
 	 */
 	const struct unwind_memory *memory;
@@ -118,5 +117,3 @@ void unwinder_free(struct unwinder *u);
 void unwinder_forget(struct unwinder *u, uint32_t module);
 
 void unwind(struct unwinder *u, const struct unwind_input *in, struct unwind_stack *out);
-
-#endif

@@ -8,8 +8,7 @@
  * unwind_x86.c         code without call frame information
  * unwind_expression.c  DWARF expressions
  */
-#ifndef PEAKTOP_CODE_UNWIND_INTERNAL_H
-#define PEAKTOP_CODE_UNWIND_INTERNAL_H
+#pragma once
 
 #include <string.h>
 
@@ -36,9 +35,7 @@ static inline bool state_knows(const struct frame_state *s, unsigned int reg)
 static inline bool state_read(struct frame_state *s, uint64_t address, size_t bytes,
 			      uint64_t *value)
 {
-	size_t i;
-
-	for (i = 0; i < s->nr_memory; i++) {
+	for (size_t i = 0; i < s->nr_memory; i++) {
 		const struct unwind_memory *m = &s->memory[i];
 		uint64_t at = address - m->address;
 
@@ -55,9 +52,9 @@ static inline bool state_read(struct frame_state *s, uint64_t address, size_t by
 /* ---- unwind_known.c ---- */
 
 enum known_flags {
-	KNOWN_NO_CFI = 1 << 0,	/* the row is what code or frame pointers suggest */
-	KNOWN_POINTER = 1 << 1, /* of these: it follows the frame pointer */
-	KNOWN_DAMAGED = 1 << 2, /* of these: there is information, but it is broken */
+	KNOWN_NO_CFI = 1 << 0,	/* the row was guessed from code or frame pointers */
+	KNOWN_POINTER = 1 << 1, /* with KNOWN_NO_CFI: guessed from the frame pointer */
+	KNOWN_DAMAGED = 1 << 2, /* with KNOWN_NO_CFI: there is CFI, but it is damaged */
 	KNOWN_AFTER_CALL =
 	    1 << 3,	       /* the instruction before is a call, or its bytes are not known */
 	KNOWN_BOTTOM = 1 << 4, /* it was never called, though something returns to it */
@@ -106,5 +103,3 @@ bool arch_row_of_sigreturn(struct module *m, uint64_t vaddr, struct row *row);
 bool arch_row_of_edge(struct module *m, uint64_t vaddr, struct row *row);
 /* The instruction that ends at vaddr is a call; true too where the bytes are not known. */
 bool arch_after_call(struct module *m, uint64_t vaddr);
-
-#endif

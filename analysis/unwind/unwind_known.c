@@ -28,9 +28,7 @@ void unwinder_free(struct unwinder *u)
 
 void unwinder_forget(struct unwinder *u, uint32_t module)
 {
-	size_t i;
-
-	for (i = 0; i < UNWIND_KNOWN; i++)
+	for (size_t i = 0; i < UNWIND_KNOWN; i++)
 		if (u->known[i].module == module)
 			u->known[i].module = 0;
 }
@@ -56,7 +54,8 @@ static void find_row(struct module *m, uint64_t vaddr, struct known *k)
 	arch_row_of_frame_pointer(&k->row);
 }
 
-/* A return address may be just past the end of a segment. */
+/* Find the address for an offset in the file. If it is a return address, find the byte before it
+ * first, because a return address may be just past the end of a segment. */
 static bool vaddr_of(const struct module *m, const struct known *k, uint64_t *vaddr)
 {
 	if (k->exact || module_vaddr_of(m, k->offset - 1, vaddr))
@@ -112,13 +111,12 @@ static size_t set_of(uint32_t module, uint64_t offset, bool exact)
 const struct known *unwinder_known(struct unwinder *u, uint32_t module, uint64_t offset, bool exact)
 {
 	struct known *k, *oldest;
-	size_t i;
 
 	if (!module)
 		return &u->no_module;
 	oldest = k = &u->known[set_of(module, offset, exact) * WAYS];
 	u->clock++;
-	for (i = 0; i < WAYS; i++, k++) {
+	for (size_t i = 0; i < WAYS; i++, k++) {
 		if (k->module == module && k->offset == offset && k->exact == exact) {
 			k->used = u->clock;
 			return k;

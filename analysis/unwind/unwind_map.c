@@ -14,15 +14,12 @@ static int mapping_order(const void *a, const void *b)
 {
 	const struct unwind_mapping *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return ascending(x->start, y->start) ?: ascending(x->end, y->end);
 }
 
 struct unwind_map *unwind_map_new(const struct unwind_mapping *list, size_t n)
 {
 	struct unwind_map *map;
-	size_t i;
 
 	if (n > UNWIND_MAX_MAPPINGS)
 		return NULL;
@@ -30,7 +27,7 @@ struct unwind_map *unwind_map_new(const struct unwind_mapping *list, size_t n)
 	if (!map)
 		return NULL;
 	map->nr = 0;
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (list[i].start < list[i].end)
 			map->list[map->nr++] = list[i];
 	if (map->nr)

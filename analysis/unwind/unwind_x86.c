@@ -38,13 +38,11 @@ static void plain_row(struct row *row, uint8_t reg, int64_t offset)
 
 void arch_row_of_frame_pointer(struct row *row)
 {
-	unsigned int i;
-
 	plain_row(row, ROW_RBP, 2 * WORD);
 	row->regs[ROW_RBP] = saved(-2 * WORD);
 	/* Where the function saved the others, if it uses them, is not known. */
 	row->regs[ROW_RBX].kind = RULE_UNDEFINED;
-	for (i = ROW_R12; i <= ROW_R15; i++)
+	for (unsigned int i = ROW_R12; i <= ROW_R15; i++)
 		row->regs[i].kind = RULE_UNDEFINED;
 }
 
@@ -146,13 +144,12 @@ static unsigned int indirect_call_length(uint8_t modrm, uint8_t sib)
 bool arch_after_call(struct module *m, uint64_t vaddr)
 {
 	uint8_t bytes[LONGEST_CALL], *code = bytes + LONGEST_CALL;
-	unsigned int n;
 
 	if (module_read_data(m, vaddr - LONGEST_CALL, bytes, LONGEST_CALL))
 		return true;
 	if (code[-5] == 0xe8)
 		return true;
-	for (n = 2; n <= LONGEST_CALL; n++) {
+	for (unsigned int n = 2; n <= LONGEST_CALL; n++) {
 		uint8_t modrm = code[1 - (int)n];
 
 		if (code[-(int)n] == 0xff && (modrm >> 3 & 7) == 2 &&

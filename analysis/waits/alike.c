@@ -50,6 +50,7 @@ struct alike {
 
 struct joining {
 	const struct waits_chains *from;
+	enum waits_group outermost; /* what outermost layers are joined by */
 	struct waits_chains out;
 	uint32_t *to; /* node of `out`, by node of `from` */
 	struct alike *alike;
@@ -94,6 +95,20 @@ static struct alike *alike_of(struct joining *j, uint32_t i)
 	return &j->alike[group];
 }
 
+/* Add the times of a node to the node that it joins. */
+static void add_times(struct waits_node *out, const struct waits_node *n)
+{
+	if (n->first_ns < out->first_ns)
+		out->first_ns = n->first_ns;
+	out->count += n->count;
+	out->self_ns += n->self_ns;
+	for (unsigned int k = 0; k < ACCOUNTS; k++) {
+		out->account_ns[k] += n->account_ns[k];
+		if (out->account_ns[k] > out->account_ns[out->account])
+			out->account = (enum wait_account)k;
+	}
+}
+
 static void join_node(struct joining *j, uint32_t i)
 {
 	const struct waits_node *n = &j->from->nodes[i];
@@ -112,7 +127,7 @@ static void join_node(struct joining *j, uint32_t i)
 		l.pid = j->out.nodes[parent].layer.pid;
 		l.tid = j->out.nodes[parent].layer.tid;
 	}
-	key[0] = key[0] << 32 | l.tid;
+	key[0] = key[0] << 32 | (outermost && j->outermost == WAITS_BY_PROCESS ? l.pid : l.tid);
 	key[1] = (uintptr_t)l.comm;
 	key[2] = (uintptr_t)l.what;
 	key[3] = has_frames ? l.user->content : 0;
@@ -129,15 +144,7 @@ static void join_node(struct joining *j, uint32_t i)
 					   .account = n->account,
 					   .first_ns = n->first_ns};
 	}
-	if (n->first_ns < out->first_ns)
-		out->first_ns = n->first_ns;
-	out->count += n->count;
-	out->self_ns += n->self_ns;
-	for (unsigned int k = 0; k < ACCOUNTS; k++) {
-		out->account_ns[k] += n->account_ns[k];
-		if (out->account_ns[k] > out->account_ns[out->account])
-			out->account = (enum wait_account)k;
-	}
+	add_times(out, n);
 	task[0] = j->to[i];
 	key_set_add(&j->tasks, task);
 	out->layer.tasks += l.tid && j->tasks.nr > before;
@@ -171,9 +178,9 @@ static uint32_t *by_depth(const struct waits_chains *c, uint32_t **begin, uint32
 	return order;
 }
 
-int waits_chains_join(struct waits_chains *c)
+int waits_chains_join(struct waits_chains *c, enum waits_group outermost)
 {
-	struct joining j = {.from = c, .out = *c};
+	struct joining j = {.from = c, .outermost = outermost, .out = *c};
 	uint32_t *begin = NULL, levels, *order = by_depth(c, &begin, &levels);
 	int err = key_set_init(&j.groups, c->nr);
 

@@ -44,7 +44,7 @@ int calls_add(struct waits *w, const struct rec_sample *s)
 static void call_tell(struct waits *w, const struct pending_call *c)
 {
 	uint32_t task = tasks_find_at(&w->tasks, c->tid, c->return_ns);
-	struct walker k = walk_begin(w);
+	struct chain_walker k = walk_begin(w);
 
 	/* nothing is known of what lies before the window */
 	if (task < FIRST_TASK || c->entry_ns < w->window_ns || c->return_ns <= c->entry_ns) {
@@ -55,7 +55,7 @@ static void call_tell(struct waits *w, const struct pending_call *c)
 	w->calls.stats.ns += c->return_ns - c->entry_ns;
 	if (!w->config.no_chains) {
 		w->chains->episode++;
-		walk_task(&k, 0, task, c->entry_ns, c->return_ns, 0, 0);
+		walk_task(&k, 0, task, c->entry_ns, c->return_ns, 0);
 	}
 	if (w->feed)
 		waits_call_path(w, c->tid, task_at(w, task)->start_ns, c->entry_ns, c->return_ns,

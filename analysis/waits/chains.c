@@ -7,7 +7,7 @@
 
 #include "analysis/waits/tree.h"
 
-static struct walker begin(struct waits *w)
+static struct chain_walker begin(struct waits *w)
 {
 	w->chains->episode++;
 	return walk_begin(w);
@@ -15,9 +15,9 @@ static struct walker begin(struct waits *w)
 
 static void emit_chain(struct waits *w, const struct segment *s, unsigned int notes)
 {
-	struct walker k = begin(w);
+	struct chain_walker k = begin(w);
 
-	walk_segment(&k, 0, s, s->from, s->to, 0, notes);
+	walk_segment(&k, 0, s, s->from, s->to, notes);
 }
 
 /* Did a thread of the same process run while the first parts of this sleep went on, and end or fall
@@ -54,7 +54,7 @@ static uint32_t silent_helper(struct waits *w, const struct pending_sleep *p)
 static void emit_merged(struct waits *w, const struct pending_sleep *p)
 {
 	uint32_t task = p->first.task, helper, node;
-	struct walker k = begin(w);
+	struct chain_walker k = begin(w);
 	const struct segment *s;
 	bool timer = p->last.cause.kind == ENDER_TIMER;
 
@@ -66,7 +66,7 @@ static void emit_merged(struct waits *w, const struct pending_sleep *p)
 	for (uint64_t n = task_at(w, task)->tail;
 	     n && (s = segment_get(w, n - 1)) && s->to > p->first.from; n = s->prev) {
 		if (s->state == SEGMENT_SLEEP && s->from <= p->last.from)
-			walk_cause(&k, node, s, &p->last.cause, s->from, s->to, 0);
+			walk_cause(&k, node, s, &p->last.cause, s->from, s->to);
 	}
 }
 
@@ -92,6 +92,12 @@ static bool is_same_place(const struct waits *w, const struct segment *a, const 
 	       traces_content(w->traces, a->user_stack) == traces_content(w->traces, b->user_stack);
 }
 
+/* These end only when what they waited for has happened; the next one is for something else. */
+static bool may_be_in_vain(enum wait_kind kind)
+{
+	return kind != WAIT_JOIN && kind != WAIT_CHILD && kind != WAIT_VFORK && kind != WAIT_URING;
+}
+
 static void sleep_over(struct waits *w, const struct segment *s)
 {
 	struct wait_task *t = task_at(w, s->task);
@@ -110,7 +116,7 @@ static void sleep_over(struct waits *w, const struct segment *s)
 			p->last = *s;
 			p->parts++;
 		} else if (p->parts == 1 && p->last.cause.kind == ENDER_TASK &&
-			   t->woke_ns < p->last.to) {
+			   may_be_in_vain((enum wait_kind)s->kind) && t->woke_ns < p->last.to) {
 			w->stats.false_wakeups++;
 			emit_chain(w, &p->first, NOTE_FALSE_WAKEUP);
 			p->parts = 0;

@@ -239,7 +239,6 @@ void critical_restart(struct critical *c, uint64_t t)
 {
 	log_add(c, LOG_RESTART, 0, 0, t);
 	c->first_ns = t;
-	c->folded_ns = 0;
 	for (uint32_t i = 0; i < c->nr_states; i++)
 		c->states[i].critical_ns = 0;
 	for (uint32_t i = 0; i < c->nr_edges; i++)

@@ -6,8 +6,7 @@
  * the longer of both paths; the difference is the loser's slack. Prefixes that all paths share are
  * folded into a table. Independent of where the machines come from.
  */
-#ifndef PEAKTOP_WAIT_CRITICAL_H
-#define PEAKTOP_WAIT_CRITICAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,11 +24,12 @@ struct critical *critical_new(const struct critical_config *config);
 void critical_free(struct critical *c);
 
 /*
- * The machine of this owner, made if need be, blocked and without a path. `machine` is what was
- * returned for this owner before, or 0. 0: there is no memory; all functions take it.
+ * Returns the machine of this owner. `machine` is the one that was returned for it before, or 0. If
+ * it belongs to another owner by now, a new machine is made, which is blocked and has no path.
+ * Returns 0 if there is no memory; all functions accept 0 and do nothing.
  */
 uint32_t critical_machine(struct critical *c, uint32_t machine, uint64_t owner);
-/* The same only if it is still this owner's. */
+/* Returns `machine` if it still belongs to this owner, else 0. */
 uint32_t critical_find(const struct critical *c, uint32_t machine, uint64_t owner);
 /* It ends; its path is forgotten. */
 void critical_drop(struct critical *c, uint32_t machine);
@@ -86,5 +86,3 @@ struct critical_memory {
 	uint64_t bytes, nodes, most_nodes, forgotten;
 };
 void critical_memory(const struct critical *c, struct critical_memory *out);
-
-#endif

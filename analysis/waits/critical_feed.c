@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/base/syscall_names.h"
 #include "analysis/waits/critical_names.h"
 
 enum { STATES = 4096 };
@@ -207,7 +206,7 @@ void critical_turn(struct waits *w, uint32_t task, uint64_t now)
 /* The machine of a request that is not dropped yet; 0: none. */
 static uint32_t machine_of_request(struct waits *w, uint64_t key)
 {
-	const struct request *q = keyed_find(&w->requests, key);
+	const struct block_request *q = keyed_find(&w->requests, key);
 
 	return q ? critical_find(w->feed->critical, q->machine, (uint64_t)OWNER_REQUEST << 60 ^ key)
 		 : 0;
@@ -219,10 +218,20 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 	struct wait_task *t = task_at(w, wakee);
 	struct segment s = t->now;
 	uint32_t machine = 0, source;
+	bool unseen;
 
 	if (!w->feed)
 		return;
 	machine = machine_of(w, wakee);
+	unseen = cause->kind == ENDER_TASK && s.state == SEGMENT_SLEEP &&
+		 s.kind != WAIT_KERNEL_IDLE && is_followed(w, cause->task) &&
+		 task_at(w, cause->task)->joined_ns > s.from;
+	if (unseen) {
+		/* what its waker did until then is not known: all that is known is this wait */
+		s.cause = *cause;
+		critical_external(w->feed->critical, machine, task_at(w, cause->task)->joined_ns,
+				  state_of_segment(w, &s));
+	}
 	switch ((enum wait_ender)cause->kind) {
 	case ENDER_TASK:
 	case ENDER_WORK:
@@ -264,7 +273,7 @@ void critical_fork(struct waits *w, uint32_t parent, uint32_t child, uint64_t no
 		critical_edge(w->feed->critical, machine_of(w, parent), machine_of(w, child), now);
 }
 
-void critical_request(struct waits *w, uint64_t key, struct request *q, uint64_t now)
+void critical_request(struct waits *w, uint64_t key, struct block_request *q, uint64_t now)
 {
 	uint64_t owner = (uint64_t)OWNER_REQUEST << 60 ^ key;
 	struct critical *c = w->feed ? w->feed->critical : NULL;
@@ -318,7 +327,7 @@ void critical_begun(struct waits *w, uint64_t key, uint32_t worker, uint64_t now
 
 /* ---- windows */
 
-/* The target whose path is longest. */
+/* The target, of the chosen ones, whose path is longest. */
 uint32_t critical_end(struct waits *w, uint64_t now)
 {
 	uint32_t best = NO_TASK;
@@ -330,7 +339,7 @@ uint32_t critical_end(struct waits *w, uint64_t now)
 		    critical_find(w->feed->critical, t->machine, (uint64_t)OWNER_TASK << 60 | i);
 		uint64_t ns = critical_length(w->feed->critical, machine, now);
 
-		if (t->flags & TASK_TARGET && machine && (!best || ns > best_ns)) {
+		if (is_chosen_target(w, t) && machine && (!best || ns > best_ns)) {
 			best = i;
 			best_ns = ns;
 		}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For critical.c, critical_list.c and critical_result.c. */
-#ifndef PEAKTOP_WAIT_CRITICAL_IMPL_H
-#define PEAKTOP_WAIT_CRITICAL_IMPL_H
+#pragma once
 
 #include "analysis/waits/critical.h"
 
@@ -44,8 +43,7 @@ struct critical {
 	struct critical_state *states; /* critical_ns: of what is folded */
 	struct critical_edge_sum *edges;
 	uint32_t nr_states, nr_edges, max_edges, *edge_bucket, edge_mask;
-	uint32_t last_folded; /* state of the root */
-	uint64_t first_ns, folded_ns, forgotten;
+	uint64_t first_ns, forgotten;
 	bool began, approximate;
 	uint64_t behind, behind_ns;
 	uint32_t behind_machine, silent_state;
@@ -61,6 +59,3 @@ void list_share(struct critical *c, struct machine *to, const struct machine *fr
 void list_release(struct critical *c, struct machine *m);
 /* m's place among those that hold a path. */
 void list_touch(struct critical *c, struct machine *m);
-void list_untouch(struct critical *c, struct machine *m);
-
-#endif

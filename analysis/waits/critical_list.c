@@ -23,7 +23,6 @@ int lists_init(struct critical *c)
 	c->nr_nodes = 2;
 	c->nodes[1].edge = NO_EDGE;
 	c->nodes[1].state = UINT32_MAX;
-	c->last_folded = UINT32_MAX;
 	return 0;
 }
 
@@ -61,13 +60,10 @@ static void fold_one(struct critical *c, const struct path_node *n)
 			c->states[i].critical_ns = 0;
 		for (uint32_t i = 0; i < c->nr_edges; i++)
 			c->edges[i].critical_ns = 0;
-		c->folded_ns = 0;
 	}
 	c->states[n->state].critical_ns += n->ns;
 	if (n->edge != NO_EDGE)
 		c->edges[n->edge].critical_ns += n->ns;
-	c->folded_ns += n->ns;
-	c->last_folded = n->state;
 }
 
 /* While all paths go through one child of the root, that child becomes the root. */
@@ -107,7 +103,7 @@ static void release(struct critical *c, uint32_t i)
 
 /* ---- machines that hold a path, by age */
 
-void list_untouch(struct critical *c, struct machine *m)
+static void list_untouch(struct critical *c, struct machine *m)
 {
 	uint32_t self = (uint32_t)(m - c->machines);
 

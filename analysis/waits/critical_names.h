@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The states of the critical path by number; for critical_feed.c and those that tell of it. */
-#ifndef PEAKTOP_WAIT_CRITICAL_NAMES_H
-#define PEAKTOP_WAIT_CRITICAL_NAMES_H
+#pragma once
 
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/waits_critical.h"
@@ -46,5 +45,3 @@ uint32_t state_tid(const struct critical_feed *f, const struct state_name *name)
 uint32_t state_of_request(struct waits *w, uint32_t object, bool issued);
 uint32_t critical_end(struct waits *w, uint64_t now);
 int critical_sum_add(struct critical_path *sum, const struct critical_path *p);
-
-#endif

@@ -10,15 +10,14 @@
 static void add_list(const struct critical *c, const struct machine *m, struct critical_path *out)
 {
 	bool detached = m->node == NO_NODE;
-	uint32_t i;
 
-	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent)
+	for (uint32_t i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent)
 		detached |= (c->nodes[i].children & PATH_DETACHED) != 0;
-	for (i = 0; detached && i < c->nr_states; i++)
+	for (uint32_t i = 0; detached && i < c->nr_states; i++)
 		out->states[i].critical_ns = 0;
-	for (i = 0; detached && i < c->nr_edges; i++)
+	for (uint32_t i = 0; detached && i < c->nr_edges; i++)
 		out->edges[i].critical_ns = 0;
-	for (i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent) {
+	for (uint32_t i = m->node; i != NO_NODE && i != c->root; i = c->nodes[i].parent) {
 		out->states[c->nodes[i].state].critical_ns += c->nodes[i].ns;
 		if (c->nodes[i].edge != NO_EDGE)
 			out->edges[c->nodes[i].edge].critical_ns += c->nodes[i].ns;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
-#include "analysis/base/syscall_names.h"
 #include "analysis/waits/critical_names.h"
 
 enum { DEFICIT_PERCENT = 2 };

@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Who ended a sleep: the rules, first match. */
+/* Who ended a sleep: the tasks and requests behind the rules of wait_ender_of(). */
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/waits_impl.h"
-
-enum { SOFT_NET_TX = 2, SOFT_NET_RX = 3 };
-#define SIGNAL_RECENT_NS 100000ull
-#define PACKET_RECENT_NS 10000000ull
 
 enum { CONTEXTS = 1 << 16 };
 
-const char *wait_ender_text(enum wait_ender ender)
-{
-	static const char *const text[ENDERS] = {
-	    [ENDER_NONE] = "still asleep",
-	    [ENDER_UNKNOWN] = "unknown",
-	    [ENDER_LOST] = "LOST",
-	    [ENDER_REQUEST] = "block request",
-	    [ENDER_TIMER] = "its timer",
-	    [ENDER_OTHER_TIMER] = "timer",
-	    [ENDER_TASK] = "task",
-	    [ENDER_NETWORK] = "network",
-	    [ENDER_SOFTIRQ] = "soft interrupt",
-	    [ENDER_IRQ] = "interrupt",
-	    [ENDER_UNKNOWN_IRQ] = "unknown interrupt",
-	    [ENDER_IPI] = "interrupt of another CPU",
-	    [ENDER_SELF] = "itself",
-	    [ENDER_WORK] = "work item",
-	    [ENDER_URING] = "io_uring",
-	};
-
-	return (unsigned int)ender < ENDERS ? text[ender] : "unknown";
-}
-
-uint32_t waits_context_add(struct waits *w, const struct wait_cause *cause)
+/* Number of a cause that is kept for a while; 0: none. */
+static uint32_t waits_context_add(struct waits *w, const struct wait_cause *cause)
 {
 	if (!cause->kind)
 		return 0;
@@ -48,39 +23,15 @@ const struct wait_cause *waits_context(const struct waits *w, uint32_t number)
 	return &w->contexts[number % CONTEXTS];
 }
 
-static unsigned int bracket_at(uint64_t brackets, unsigned int i, unsigned int *number)
+/* Is one of this kind on the stack? */
+static bool has_bracket(uint64_t brackets, enum bracket_kind kind)
 {
-	unsigned int b = (unsigned int)(brackets >> 16 * i) & 0xffff;
-
-	*number = b & 0xfff;
-	return b >> 12;
-}
-
-/* Is one of this kind on the stack? Its number in *number. */
-static bool has_bracket(uint64_t brackets, enum bracket_kind kind, unsigned int *number)
-{
-	unsigned int found;
-
-	for (unsigned int i = 0; i < WAITS_BRACKETS; i++) {
-		if (bracket_at(brackets, i, &found) == (unsigned int)kind) {
-			*number = found;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void set(struct wait_cause *out, enum wait_ender kind, enum bracket_kind bracket,
-		unsigned int number)
-{
-	out->kind = (uint8_t)kind;
-	out->bracket = (uint8_t)bracket;
-	out->number = (uint16_t)number;
+	return any_of(i, WAITS_BRACKETS, (brackets >> 16 * i & 0xffff) >> 12 == (uint64_t)kind);
 }
 
 static void set_request(struct waits *w, uint64_t key, struct wait_cause *out)
 {
-	const struct request *r = keyed_find(&w->requests, key);
+	const struct block_request *r = keyed_find(&w->requests, key);
 
 	out->kind = ENDER_REQUEST;
 	if (!r)
@@ -91,150 +42,104 @@ static void set_request(struct waits *w, uint64_t key, struct wait_cause *out)
 	out->object = r->object;
 }
 
-/* The task of this host that sent the packet. */
-static bool set_sender(struct waits *w, const struct waking *k, struct wait_cause *out)
+/*
+ * Nobody is there to run a soft interrupt for, or an interrupt lies below it, or the task that ran
+ * it has sent no packet: it only was the next one that enabled soft interrupts.
+ */
+static bool is_asynchronous(const struct waits *w, const struct waking *k,
+			    const struct trace *stack)
 {
-	const struct sent_packet *p = k->cause ? keyed_find(&w->packets, k->cause) : NULL;
+	uint32_t hints = stack ? stack->hints : 0;
+	bool by_chance =
+	    hints & HINT_SOFTIRQ && !(hints & HINT_SENDS) && !(stack->flags & TRACE_PARTIAL);
 
-	if (!p || p->at_ns + PACKET_RECENT_NS < k->at_ns)
-		return false;
-	out->object = p->object;
-	out->task = p->sender;
-	out->at_ns = p->sent_ns;
-	out->kind = p->sender == k->wakee ? ENDER_SELF : ENDER_TASK;
-	return true;
+	return hints & HINT_INTERRUPT || by_chance || k->current < FIRST_TASK ||
+	       task_at(w, k->current)->flags & TASK_KSOFTIRQD ||
+	       has_bracket(k->brackets, BRACKET_HARD) || has_bracket(k->brackets, BRACKET_CLOCK) ||
+	       has_bracket(k->brackets, BRACKET_IPI) || has_bracket(k->brackets, BRACKET_BARE);
 }
 
-/* Frames of an interrupt lie on the stack, or nobody is there to run a soft interrupt for. */
-static bool is_asynchronous(const struct waits *w, const struct waking *k)
+static enum waker waker_of(const struct waking *k)
 {
-	const struct trace *stack = traces_find(w->traces, k->kernel_stack);
-	unsigned int n;
-
-	return k->current < FIRST_TASK || task_at(w, k->current)->flags & TASK_KSOFTIRQD ||
-	       has_bracket(k->brackets, BRACKET_HARD, &n) ||
-	       has_bracket(k->brackets, BRACKET_CLOCK, &n) ||
-	       has_bracket(k->brackets, BRACKET_IPI, &n) ||
-	       has_bracket(k->brackets, BRACKET_BARE, &n) ||
-	       (stack && stack->hints & HINT_INTERRUPT);
-}
-
-static void in_soft(struct waits *w, const struct waking *k, unsigned int vector,
-		    struct wait_cause *out)
-{
-	bool network = vector == SOFT_NET_RX || vector == SOFT_NET_TX;
-
-	if (network && set_sender(w, k, out))
-		return;
-	if (network && !is_asynchronous(w, k)) {
-		out->kind = k->current == k->wakee ? ENDER_SELF : ENDER_TASK;
-		out->task = k->current;
-		return;
-	}
-	set(out, network ? ENDER_NETWORK : ENDER_SOFTIRQ, BRACKET_SOFT, vector);
-	if (network && k->wakee)
-		out->object = task_at(w, k->wakee)->now.object;
-}
-
-/* An interrupt, never the task that it fell on. */
-static bool in_interrupt(struct waits *w, const struct waking *k, struct wait_cause *out)
-{
-	const struct trace *stack;
-	unsigned int number, kind;
-
-	/* The innermost bracket decides: an interrupt on top of the completion of a request is not
-	 * part of the completion. */
-	for (unsigned int i = 0; i < WAITS_BRACKETS; i++) {
-		kind = bracket_at(k->brackets, i, &number);
-		switch ((enum bracket_kind)kind) {
-		case BRACKET_BLOCK:
-			set_request(w, k->cause, out);
-			return true;
-		case BRACKET_TIMER:
-			set(out, w->own_timer[number] ? ENDER_TIMER : ENDER_OTHER_TIMER,
-			    BRACKET_TIMER, number);
-			return true;
-		case BRACKET_SOFT:
-			in_soft(w, k, number, out);
-			return true;
-		case BRACKET_HARD:
-		case BRACKET_CLOCK:
-			set(out, ENDER_IRQ, (enum bracket_kind)kind, number);
-			return true;
-		case BRACKET_IPI:
-			set(out, ENDER_IPI, BRACKET_IPI, number);
-			return true;
-		case BRACKET_BARE:
-			set(out, ENDER_UNKNOWN_IRQ, BRACKET_BARE, 0);
-			return true;
-		default:
-			break;
-		}
-	}
-	stack = traces_find(w->traces, k->kernel_stack);
-	if (!stack || !(stack->hints & HINT_INTERRUPT))
-		return false;
-	set(out, ENDER_UNKNOWN_IRQ, BRACKET_BARE, 0);
-	return true;
+	if (k->current == IDLE_TASK)
+		return WAKER_IDLE;
+	if (k->current == NO_TASK)
+		return WAKER_UNKNOWN;
+	return k->current == k->wakee ? WAKER_ITSELF : WAKER_TASK;
 }
 
 /* A worker of the kernel acts for whoever gave it the work. */
-static bool by_worker(struct waits *w, const struct waking *k, struct wait_cause *out)
+static void by_worker(struct waits *w, const struct waking *k, struct wait_cause *out)
 {
 	const struct wait_task *t = task_at(w, k->current);
 	const struct wait_cause *by = NULL;
 	struct queued_work *q;
 	uint64_t queued_ns = 0;
-	unsigned int number;
 
 	if (t->flags & TASK_IRQ) {
-		set(out, ENDER_IRQ, BRACKET_NONE, 0);
-		out->task = k->current;
-		return true;
+		out->kind = ENDER_IRQ;
+		return;
 	}
 	if (t->has_job) {
 		by = &t->job;
 		queued_ns = t->job_ns;
-	} else if ((has_bracket(k->brackets, BRACKET_WORK, &number) ||
-		    has_bracket(k->brackets, BRACKET_URING, &number)) &&
+	} else if ((has_bracket(k->brackets, BRACKET_WORK) ||
+		    has_bracket(k->brackets, BRACKET_URING)) &&
 		   (q = keyed_find(&w->works, k->cause))) {
 		by = &q->by;
 		queued_ns = q->at_ns;
 	}
 	if (!(t->flags & (TASK_KWORKER | TASK_URING)) || !by)
-		return false;
+		return;
 	out->kind = t->flags & TASK_URING ? ENDER_URING : ENDER_WORK;
-	out->task = k->current;
 	out->at_ns = queued_ns;
 	out->next = waits_context_add(w, by);
-	return true;
+}
+
+/*
+ * The current task, for whom it acts, and whether it sent a signal: the tracepoint of signals comes
+ * after the waking, so the kernel's functions tell.
+ */
+static void by_task(struct waits *w, const struct waking *k, const struct trace *stack,
+		    struct wait_cause *out)
+{
+	out->task = k->current;
+	by_worker(w, k, out);
+	if (out->kind == ENDER_TASK && stack && stack->hints & HINT_SIGNAL)
+		out->number = 1;
 }
 
 void ender_find(struct waits *w, const struct waking *k, struct wait_cause *out)
 {
-	const struct wait_task *wakee;
+	const struct trace *stack = traces_find(w->traces, k->kernel_stack);
+	struct waking_facts f = {.brackets = k->brackets,
+				 .current = waker_of(k),
+				 .interrupted = stack && stack->hints & HINT_INTERRUPT,
+				 .own_timer = w->own_timer};
+	enum wait_ender kind;
+	uint32_t bracket;
 
+	f.asynchronous = is_asynchronous(w, k, stack);
+	kind = wait_ender_of(&f, &bracket);
 	memset(out, 0, sizeof(*out));
-	if (in_interrupt(w, k, out))
+	out->kind = (uint8_t)kind;
+	switch (kind) {
+	case ENDER_REQUEST:
+		set_request(w, k->cause, out);
 		return;
-	if (k->current == IDLE_TASK) {
-		set(out, ENDER_IPI, BRACKET_NONE, 0);
+	case ENDER_SELF:
+		out->task = bracket ? k->current : NO_TASK;
 		return;
+	case ENDER_TASK:
+		if (bracket)
+			out->task = k->current;
+		else
+			by_task(w, k, stack, out);
+		return;
+	default:
+		out->bracket = (uint8_t)(bracket >> 12);
+		out->number = (uint16_t)(bracket & 0xfff);
+		if (kind == ENDER_NETWORK && k->wakee)
+			out->object = task_at(w, k->wakee)->now.object;
 	}
-	if (k->current == NO_TASK) {
-		out->kind = ENDER_UNKNOWN;
-		return;
-	}
-	if (k->current == k->wakee) {
-		out->kind = ENDER_SELF;
-		return;
-	}
-	if (by_worker(w, k, out))
-		return;
-	out->kind = ENDER_TASK;
-	out->task = k->current;
-	wakee = task_at(w, k->wakee);
-	if (k->wakee && wakee->signal_ns + SIGNAL_RECENT_NS >= k->at_ns &&
-	    wakee->signal_from == k->current)
-		out->number = (uint16_t)wakee->signal;
 }

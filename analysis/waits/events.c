@@ -19,7 +19,8 @@ static uint32_t current_of(const struct waits *w, const struct wait_event *e, ui
 								  : tasks_find_tid(&w->tasks, tid);
 }
 
-/* The task that ran here when records of this CPU went missing, or that should still run. */
+/* Called if records of this CPU are missing: for the task that ran there before, and for one that
+ * should still run there. */
 static void lose_current(struct waits *w, const struct wait_event *e)
 {
 	struct cpu *cpu = &w->cpu[e->cpu];
@@ -94,6 +95,8 @@ static void state_begin(struct waits *w, uint32_t task, const struct wait_event 
 		return;
 	if (t->now.state == SEGMENT_NONE && last)
 		from = last->to;
+	else if (t->now.state == SEGMENT_NONE)
+		t->joined_ns = e->at_ns;
 	t->now = (struct segment){.from = from, .task = task, .syscall = -1, .before = 1};
 	t->now.state = (uint8_t)state_of_letter(e->task.state);
 	if (e->task.state == 'T')
@@ -190,12 +193,12 @@ static void on_life(struct waits *w, const struct wait_event *e)
 	}
 }
 
-/* ---- requests, packets, work */
+/* ---- requests, work */
 
 static void on_block(struct waits *w, const struct wait_event *e)
 {
 	const struct rec_block *r = &e->block;
-	struct request *q;
+	struct block_request *q;
 
 	if (r->event == BLOCK_SUBMIT)
 		keyed_drop(&w->requests, r->request);
@@ -210,17 +213,6 @@ static void on_block(struct waits *w, const struct wait_event *e)
 		q->object = r->object;
 	if (r->event != BLOCK_COMPLETE)
 		critical_request(w, r->request, q, e->at_ns);
-}
-
-static void on_packet(struct waits *w, const struct wait_event *e)
-{
-	const struct rec_packet *r = &e->packet;
-	struct sent_packet *p = keyed_make(&w->packets, r->socket);
-
-	p->at_ns = e->at_ns;
-	p->sent_ns = r->sent_ns;
-	p->sender = r->sender_tid ? task_of(w, r->sender_tid, r->sender_start_ns) : NO_TASK;
-	p->object = r->object;
 }
 
 static void on_work(struct waits *w, const struct wait_event *e)
@@ -256,20 +248,6 @@ static void on_work(struct waits *w, const struct wait_event *e)
 	default:
 		return;
 	}
-}
-
-static void on_signal(struct waits *w, const struct wait_event *e)
-{
-	const struct rec_signal *r = &e->signal;
-	uint32_t receiver = tasks_find(&w->tasks, r->receiver_tid, r->receiver_start_ns);
-	struct wait_task *t;
-
-	if (receiver < FIRST_TASK)
-		return;
-	t = task_at(w, receiver);
-	t->signal = r->signal;
-	t->signal_ns = e->at_ns;
-	t->signal_from = tasks_find(&w->tasks, r->sender_tid, r->sender_start_ns);
 }
 
 static void on_sample(struct waits *w, const struct wait_event *e)
@@ -309,15 +287,6 @@ static void on_asleep(struct waits *w, const struct wait_event *e)
 	task_at(w, task)->facts.at_ns = e->at_ns;
 }
 
-static void on_contention(struct waits *w, const struct wait_event *e)
-{
-	const struct rec_contention *r = &e->contention;
-	uint32_t task = current_of(w, e, r->tid);
-
-	if (task >= FIRST_TASK)
-		task_at(w, task)->contends = r->flags & CONTENTION_END ? 0 : r->lock;
-}
-
 static void window_begin(struct waits *w, uint64_t now)
 {
 	w->first_segment = w->nr_segments;
@@ -325,7 +294,7 @@ static void window_begin(struct waits *w, uint64_t now)
 		struct wait_task *t = task_at(w, i);
 
 		t->tail = 0;
-		t->early_ns = t->contends = 0;
+		t->early_ns = t->joined_ns = 0;
 		t->has_job = false;
 		t->flags &= ~(uint32_t)TASK_FOLLOWED;
 		t->now = (struct segment){.task = i, .syscall = -1};
@@ -333,13 +302,25 @@ static void window_begin(struct waits *w, uint64_t now)
 	memset(w->cpu, 0, sizeof(w->cpu));
 	keyed_clear(&w->requests);
 	keyed_clear(&w->works);
-	keyed_clear(&w->packets);
 	keyed_clear(&w->locks);
 	w->in_window = true;
 	w->window_ns = now;
 	if (!w->stats.windows++)
 		w->first_ns = now;
 	critical_window_begin(w, now);
+}
+
+/* All segments that are open end now. */
+static void waits_close_all(struct waits *w, uint64_t now)
+{
+	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
+		if (!is_followed(w, i))
+			continue;
+		chains_settle(w, i);
+		task_turn(w, i, now,
+			  task_at(w, i)->now.state == SEGMENT_GONE ? SEGMENT_GONE : SEGMENT_NONE);
+		chains_settle(w, i);
+	}
 }
 
 static void window_end(struct waits *w, uint64_t now)
@@ -363,64 +344,12 @@ static void on_window(struct waits *w, const struct wait_event *e)
 	}
 }
 
-void waits_close_all(struct waits *w, uint64_t now)
-{
-	for (uint32_t i = FIRST_TASK; i < w->tasks.nr; i++) {
-		if (!is_followed(w, i))
-			continue;
-		chains_settle(w, i);
-		task_turn(w, i, now,
-			  task_at(w, i)->now.state == SEGMENT_GONE ? SEGMENT_GONE : SEGMENT_NONE);
-		chains_settle(w, i);
-	}
-}
-
-/* What a task did before it was followed. */
-static void on_past(struct waits *w, const struct wait_event *e)
-{
-	const struct rec_past *r = &e->past;
-	static const enum segment_state states[] = {SEGMENT_RUN, SEGMENT_READY, SEGMENT_SLEEP};
-	uint32_t task = tasks_make(&w->tasks, r->tid, r->start_ns, w->now_ns);
-	const struct segment *last;
-	struct segment s = {.from = r->from_ns,
-			    .to = r->until_ns,
-			    .task = task,
-			    .syscall = (int16_t)r->syscall,
-			    .kernel_stack = r->kernel_stack,
-			    .user_stack = r->user_stack};
-	struct wait_facts f = {.syscall = r->syscall};
-	const struct trace *stack = traces_find(w->traces, r->kernel_stack);
-	struct waking k = {.brackets = r->brackets, .at_ns = r->until_ns, .wakee = NO_TASK};
-
-	if (task < FIRST_TASK || is_followed(w, task) || r->state > PAST_SLEEP)
-		return;
-	last = task_at(w, task)->tail ? segment_get(w, task_at(w, task)->tail - 1) : NULL;
-	if (s.from < w->window_ns)
-		s.from = w->window_ns;
-	if (last && s.from < last->to)
-		s.from = last->to;
-	if (s.to <= s.from)
-		return;
-	s.state = (uint8_t)states[r->state];
-	if (s.state == SEGMENT_SLEEP) {
-		f.hints = stack ? stack->hints : 0;
-		s.kind = (uint8_t)wait_kind_of(&f);
-		k.current = task_of(w, r->waker_tid, r->waker_start_ns);
-		ender_find(w, &k, &s.cause);
-	}
-	segment_store(w, &s);
-}
-
 void waits_event(struct waits *w, const struct wait_event *e)
 {
 	static void (*const handlers[REC_SAVED_MAX])(struct waits *, const struct wait_event *) = {
-	    [REC_WINDOW] = on_window, [REC_TASK] = on_task,
-	    [REC_SWITCH] = on_switch, [REC_ASLEEP] = on_asleep,
-	    [REC_WAKING] = on_waking, [REC_LIFE] = on_life,
-	    [REC_BLOCK] = on_block,   [REC_PACKET] = on_packet,
-	    [REC_WORK] = on_work,     [REC_CONTENTION] = on_contention,
-	    [REC_SIGNAL] = on_signal, [REC_RUN_SAMPLE] = on_sample,
-	    [REC_PAST] = on_past,
+	    [REC_WINDOW] = on_window, [REC_TASK] = on_task,	[REC_SWITCH] = on_switch,
+	    [REC_ASLEEP] = on_asleep, [REC_WAKING] = on_waking, [REC_LIFE] = on_life,
+	    [REC_BLOCK] = on_block,   [REC_WORK] = on_work,	[REC_RUN_SAMPLE] = on_sample,
 	};
 
 	if (e->type == REC_STEAL)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Chains as folded stacks: one line a chain, its layers and their frames, then nanoseconds. */
-#ifndef PEAKTOP_WAITS_FOLDED_H
-#define PEAKTOP_WAITS_FOLDED_H
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "analysis/waits/traces.h"
@@ -17,5 +16,3 @@ typedef const char *(*waits_frame_name)(void *ctx, const struct rec_frame *frame
  */
 int waits_folded(const struct waits_chains *chains, waits_frame_name name, void *ctx,
 		 struct buf *out);
-
-#endif

@@ -6,7 +6,7 @@
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/waits_impl.h"
 
-void segment_store(struct waits *w, const struct segment *s)
+static void segment_store(struct waits *w, const struct segment *s)
 {
 	struct wait_task *t = task_at(w, s->task);
 	struct segment *place = &w->segments[w->nr_segments & (w->config.max_segments - 1)];
@@ -23,7 +23,8 @@ static bool may_hide_a_turn(const struct waits *w, const struct segment *s)
 	       gap_within(w, s->from, s->to, 2);
 }
 
-void task_close(struct waits *w, uint32_t task, uint64_t now)
+/* Only the end; the segment goes to the ring and to the chains. */
+static void task_close(struct waits *w, uint32_t task, uint64_t now)
 {
 	struct wait_task *t = task_at(w, task);
 	struct segment *s = &t->now;
@@ -42,7 +43,7 @@ void task_close(struct waits *w, uint32_t task, uint64_t now)
 	if (s->to == s->from && s->state != SEGMENT_SLEEP)
 		return;
 	segment_store(w, s);
-	if (t->flags & TASK_TARGET)
+	if (is_chosen_target(w, t))
 		chains_segment(w, s);
 }
 
@@ -82,11 +83,9 @@ static bool is_thread_of(const struct waits *w, uint32_t pid, uint64_t tid)
 	return other >= FIRST_TASK && task_at(w, other)->pid == pid;
 }
 
-/* One number for a lock: of the kernel by its address, a futex by its process. */
+/* One number for a lock: a futex by its process, a locked file by its object. */
 static uint64_t lock_of(const struct wait_task *t, const struct segment *s)
 {
-	if (s->kind == WAIT_KERNEL_LOCK)
-		return t->contends;
 	if (s->kind == WAIT_LOCK)
 		return t->facts.args[0] ^ (uint64_t)t->pid << 44 ^ 1;
 	if (s->kind == WAIT_FILE_LOCK)
@@ -105,7 +104,6 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	s->kernel_stack = r->kernel_stack;
 	s->user_stack = r->user_stack;
 	f.hints = stack ? stack->hints : 0;
-	f.contends = t->contends != 0;
 	f.kernel_thread = t->flags & TASK_KERNEL;
 	if (a->tid != t->tid || a->at_ns < t->run_since || a->at_ns > now)
 		*a = (struct rec_asleep){.syscall = -1};

@@ -56,7 +56,6 @@ void *keyed_make(struct keyed *k, uint64_t key)
 		if (head->used < oldest->used)
 			oldest = head;
 	}
-	k->evicted += oldest->used != 0;
 	memset(oldest, 0, k->size);
 	oldest->key = key;
 	oldest->used = ++k->clock;

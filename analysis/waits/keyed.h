@@ -3,8 +3,7 @@
  * A table of fixed size, found by a 64-bit key: requests, work items, sockets, locks. A key has
  * eight places; when they are taken, the entry that was used longest ago makes room.
  */
-#ifndef PEAKTOP_WAIT_KEYED_H
-#define PEAKTOP_WAIT_KEYED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +18,6 @@ struct keyed {
 	unsigned char *entries;
 	size_t size; /* of one */
 	uint64_t nr_sets, clock;
-	uint64_t evicted;
 };
 
 /* Room for 2^bits entries. 0 or -ENOMEM. */
@@ -31,5 +29,3 @@ void *keyed_find(struct keyed *k, uint64_t key);
 void *keyed_make(struct keyed *k, uint64_t key);
 void keyed_drop(struct keyed *k, uint64_t key);
 void keyed_clear(struct keyed *k);
-
-#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/kinds.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <string.h>
@@ -31,6 +32,8 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_FILE_LOCK] = KIND("waiting for a file lock", LOCK, WORK),
 	    [WAIT_PIPE_EMPTY] = KIND("waiting for data in a pipe", IDLE, IDLE),
 	    [WAIT_PIPE_FULL] = KIND("waiting for room in a pipe", OTHER_PATH, WORK),
+	    [WAIT_FIFO_WRITER] = KIND("waiting for a writer of a FIFO", IDLE, IDLE),
+	    [WAIT_FIFO_READER] = KIND("waiting for a reader of a FIFO", OTHER_PATH, WORK),
 	    [WAIT_LOCAL] = KIND("waiting for data from a local socket", OTHER_PATH, WORK),
 	    [WAIT_LOCAL_FULL] = KIND("waiting for room in a local socket", OTHER_PATH, WORK),
 	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
@@ -42,15 +45,17 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_FILE] = KIND("waiting for a file", IO_QUEUE, WORK),
 	    [WAIT_DEVICE] = KIND("waiting for a device", HARDWARE, WORK),
 	    [WAIT_PAGE] = KIND("waiting for a page of a file", PAGE_FAULT, WORK),
+	    [WAIT_HUGE_PAGE] = KIND("waiting for a huge page", PAGE_FAULT, WORK),
 	    [WAIT_SWAP] = KIND("waiting for swap", PAGE_FAULT, WORK),
 	    [WAIT_WRITEBACK] = KIND("waiting for writeback", WRITEBACK, WORK),
+	    [WAIT_THROTTLED] = KIND("held back, too many dirty pages", WRITEBACK, WORK),
 	    [WAIT_JOURNAL] = KIND("waiting for the journal", WRITEBACK, WORK),
 	    [WAIT_RECLAIM] = KIND("waiting for memory", WRITEBACK, WORK),
 	    [WAIT_COMPACTION] = KIND("waiting for memory to be compacted", WRITEBACK, WORK),
 	    [WAIT_URING] = KIND("waiting for an io_uring", OTHER_PATH, IDLE),
-	    [WAIT_STOPPED] = KIND("stopped", STOPPED, IDLE),
-	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, IDLE),
-	    [WAIT_FROZEN] = KIND("frozen", STOPPED, IDLE),
+	    [WAIT_STOPPED] = KIND("stopped", STOPPED, WORK),
+	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, WORK),
+	    [WAIT_FROZEN] = KIND("frozen", STOPPED, WORK),
 	    [WAIT_KERNEL_IDLE] = KIND("idle", IDLE, IDLE),
 	    [WAIT_OTHER] = KIND("waiting", UNKNOWN, WORK),
 	};
@@ -111,9 +116,14 @@ static const struct {
     {"pipe_write", HINT_PIPE_WRITE},
     {"anon_pipe_write", HINT_PIPE_WRITE},
     {"fifo_pipe_write", HINT_PIPE_WRITE},
+    {"fifo_open", HINT_FIFO},
     {"tty_read", HINT_TERMINAL},
     {"n_tty_read", HINT_TERMINAL},
     {"eventfd_read", HINT_EVENT},
+    {"request_wait_answer", HINT_SERVED},
+    {"__fuse_simple_request", HINT_SERVED},
+    {"fuse_simple_request", HINT_SERVED},
+    {"rpc_wait_bit_killable", HINT_SERVED},
     {"jbd2_", HINT_JOURNAL},
     {"do_get_write_access", HINT_JOURNAL},
     {"wait_transaction_locked", HINT_JOURNAL},
@@ -121,7 +131,7 @@ static const struct {
     {"xfs_log_force", HINT_JOURNAL},
     {"btrfs_commit_transaction", HINT_JOURNAL},
     {"btrfs_wait_for_commit", HINT_JOURNAL},
-    {"balance_dirty_pages", HINT_WRITEBACK},
+    {"balance_dirty_pages", HINT_THROTTLED},
     {"folio_wait_writeback", HINT_WRITEBACK},
     {"wait_on_page_writeback", HINT_WRITEBACK},
     {"__filemap_fdatawait_range", HINT_WRITEBACK},
@@ -135,6 +145,16 @@ static const struct {
     {"wait_for_vfork_done", HINT_VFORK},
     {"kthread", HINT_KTHREAD},
     {"worker_thread", HINT_KTHREAD},
+    {"do_softirq", HINT_SOFTIRQ},
+    {"__do_softirq", HINT_SOFTIRQ},
+    {"handle_softirqs", HINT_SOFTIRQ},
+    {"__dev_queue_xmit", HINT_SENDS},
+    {"dev_queue_xmit", HINT_SENDS},
+    {"ip_finish_output", HINT_SENDS},
+    {"ip6_finish_output", HINT_SENDS},
+    {"netif_rx", HINT_SENDS},
+    {"__send_signal", HINT_SIGNAL},
+    {"signal_wake_up_state", HINT_SIGNAL},
     {"asm_sysvec_", HINT_INTERRUPT},
     {"sysvec_", HINT_INTERRUPT},
     {"common_interrupt", HINT_INTERRUPT},
@@ -148,6 +168,9 @@ uint32_t wait_hints(const char *kernel)
 
 	while (*kernel) {
 		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+			/* what a soft interrupt sends is an answer, and not what it runs for */
+			if (functions[i].hint == HINT_SENDS && hints & HINT_SOFTIRQ)
+				continue;
 			if (!strncmp(kernel, functions[i].prefix, strlen(functions[i].prefix)))
 				hints |= functions[i].hint;
 		}
@@ -204,9 +227,13 @@ static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 		kind = writes ? kinds[f->object].writes : kinds[f->object].reads;
 	if (f->serves && (kind == WAIT_LOCAL || kind == WAIT_NETWORK))
 		return WAIT_EVENTS;
+	/* a call that reads no file itself, as mmap() with MAP_POPULATE */
+	if (kind == WAIT_UNKNOWN && f->hints & HINT_PAGE)
+		return WAIT_PAGE;
 	if (kind != WAIT_UNKNOWN)
 		return kind;
-	return f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE : WAIT_OTHER;
+	return f->hints & (HINT_IO | HINT_SERVED) || f->state & SWITCH_IN_IOWAIT ? WAIT_FILE
+										 : WAIT_OTHER;
 }
 
 bool wait_reads(int32_t syscall)
@@ -232,6 +259,13 @@ static enum wait_kind kind_of_poll(const struct wait_facts *f, bool has_descript
 								       : WAIT_EVENTS;
 }
 
+static enum wait_kind kind_of_open(const struct wait_facts *f, uint64_t flags)
+{
+	if (!(f->hints & HINT_FIFO))
+		return kind_of_object(f, false);
+	return (flags & O_ACCMODE) == O_WRONLY ? WAIT_FIFO_READER : WAIT_FIFO_WRITER;
+}
+
 static enum wait_kind kind_of_call(const struct wait_facts *f)
 {
 	switch (f->syscall) {
@@ -249,6 +283,10 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	case SYS_epoll_pwait2:
 	case SYS_restart_syscall: /* most often poll() after a signal */
 		return WAIT_EVENTS;
+	case SYS_open:
+		return kind_of_open(f, f->args[1]);
+	case SYS_openat:
+		return kind_of_open(f, f->args[2]);
 	case SYS_accept:
 	case SYS_accept4:
 		return WAIT_CONNECTION;
@@ -308,6 +346,8 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 /* What the kernel does for the thread says more than what was called. WAIT_UNKNOWN: nothing. */
 static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 {
+	if (f->hints & HINT_THROTTLED)
+		return WAIT_THROTTLED;
 	if (f->hints & HINT_SWAP)
 		return WAIT_SWAP;
 	if (f->hints & HINT_COMPACTION)

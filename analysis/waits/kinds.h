@@ -6,8 +6,7 @@
  *
  * Who ended a sleep is another question: ender.c.
  */
-#ifndef PEAKTOP_WAIT_KINDS_H
-#define PEAKTOP_WAIT_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +28,8 @@ enum wait_kind {
 	WAIT_FILE_LOCK,
 	WAIT_PIPE_EMPTY,
 	WAIT_PIPE_FULL,
+	WAIT_FIFO_WRITER, /* open() of a FIFO to read: nobody has it open to write */
+	WAIT_FIFO_READER,
 	WAIT_LOCAL, /* data from a local socket */
 	WAIT_LOCAL_FULL,
 	WAIT_NETWORK, /* data from another host */
@@ -40,8 +41,10 @@ enum wait_kind {
 	WAIT_FILE,
 	WAIT_DEVICE,
 	WAIT_PAGE, /* a page fault that reads a file */
+	WAIT_HUGE_PAGE,
 	WAIT_SWAP,
 	WAIT_WRITEBACK, /* until dirty pages are written */
+	WAIT_THROTTLED, /* a writer that is held back: too many dirty pages */
 	WAIT_JOURNAL,	/* of a file system */
 	WAIT_RECLAIM,
 	WAIT_COMPACTION,
@@ -107,6 +110,12 @@ enum wait_hint {
 	HINT_KTHREAD = 1 << 12,
 	HINT_INTERRUPT = 1 << 13, /* frames of an interrupt */
 	HINT_EVENT = 1 << 14,	  /* reads an eventfd */
+	HINT_THROTTLED = 1 << 15,
+	HINT_SIGNAL = 1 << 16,	/* of a waker: sends a signal */
+	HINT_SOFTIRQ = 1 << 17, /* runs soft interrupts */
+	HINT_SENDS = 1 << 18,	/* outside of these: sends a packet */
+	HINT_FIFO = 1 << 19,	/* opens a FIFO */
+	HINT_SERVED = 1 << 20,	/* asks the server of a file system: FUSE, NFS */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
@@ -128,12 +137,11 @@ struct wait_facts {
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);
 /*
- * The kind of a sleep of a descent or a thread snapshot. `kernel`: as for wait_hints(), or NULL.
- * `serves`: the thread waits on the serving side of a connection.
+ * The kind of a sleep of a descent. `kernel`: as for wait_hints(). `serves`: the thread waits on
+ * the serving side of a connection.
  */
 enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel, bool serves);
-/* The number of the system call of the sleep; negative if there is none. */
-int32_t wait_syscall(const struct rec_sleep *s);
+enum wait_kind wait_kind_of_snapshot(const struct rec_thread_snapshot *snapshot);
 /* True for calls that read: whether time in them is idle depends on what is read. */
 bool wait_reads(int32_t syscall);
 
@@ -143,10 +151,21 @@ static inline bool wait_is_deliberate(enum wait_kind kind)
 	return kind == WAIT_CLOCK;
 }
 
+/* Stopped from outside? */
+static inline bool wait_is_stop(enum wait_kind kind)
+{
+	return kind == WAIT_STOPPED || kind == WAIT_TRACED || kind == WAIT_FROZEN;
+}
+
+/* Does it wait for a device that reads or writes? */
+static inline bool wait_is_io(enum wait_kind kind)
+{
+	return kind == WAIT_FILE || kind == WAIT_PAGE || kind == WAIT_SWAP ||
+	       kind == WAIT_WRITEBACK || kind == WAIT_JOURNAL;
+}
+
 /* Does it wait for a lock that somebody holds? */
 static inline bool wait_is_lock(enum wait_kind kind)
 {
 	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_FILE_LOCK;
 }
-
-#endif

@@ -8,7 +8,7 @@
 #include "analysis/waits/waits_impl.h"
 
 /* A queue and the two tasks, by their numbers. */
-struct queue {
+struct task_queue {
 	uint32_t waiter, other, object;
 	bool full;
 	uint64_t ns, count;
@@ -26,26 +26,21 @@ static bool is_empty(enum wait_kind kind)
 
 static int by_queue(const void *a, const void *b)
 {
-	const struct queue *x = a, *y = b;
+	const struct task_queue *x = a, *y = b;
 
-	if (x->waiter != y->waiter)
-		return x->waiter < y->waiter ? -1 : 1;
-	if (x->other != y->other)
-		return x->other < y->other ? -1 : 1;
-	if (x->object != y->object)
-		return x->object < y->object ? -1 : 1;
-	return x->full - y->full;
+	return ascending(x->waiter, y->waiter) ?: ascending(x->other, y->other)
+	       ?: ascending(x->object, y->object) ?: x->full - y->full;
 }
 
 static int by_time(const void *a, const void *b)
 {
-	const struct queue *x = a, *y = b;
+	const struct task_queue *x = a, *y = b;
 
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : by_queue(a, b);
+	return descending(x->ns, y->ns) ?: by_queue(a, b);
 }
 
 /* Joins the sleeps of equal queues. Returns how many queues there are. */
-static uint32_t join(struct queue *queues, uint32_t nr)
+static uint32_t join(struct task_queue *queues, uint32_t nr)
 {
 	uint32_t n = 0;
 
@@ -74,7 +69,7 @@ uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint3
 			uint64_t *span_ns)
 {
 	uint32_t nr = 0, cap = 0;
-	struct queue *queues = NULL;
+	struct task_queue *queues = NULL;
 	uint64_t from, to;
 	bool *wanted;
 
@@ -91,12 +86,12 @@ uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint3
 			if (!is_of_queue(s) || array_grow(queues, nr, cap, UINT32_MAX))
 				continue;
 			queues[nr++] =
-			    (struct queue){.waiter = s->task,
-					   .other = s->cause.task,
-					   .object = s->object,
-					   .full = is_full((enum wait_kind)s->kind),
-					   .ns = s->to - (s->from > from ? s->from : from),
-					   .count = 1};
+			    (struct task_queue){.waiter = s->task,
+						.other = s->cause.task,
+						.object = s->object,
+						.full = is_full((enum wait_kind)s->kind),
+						.ns = s->to - (s->from > from ? s->from : from),
+						.count = 1};
 		}
 	}
 	free(wanted);
@@ -105,7 +100,7 @@ uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint3
 		qsort(queues, nr, sizeof(queues[0]), by_time);
 	nr = nr < max ? nr : max;
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct queue *q = &queues[i];
+		const struct task_queue *q = &queues[i];
 		const struct wait_task *a = task_at(w, q->waiter), *b = task_at(w, q->other);
 
 		out[i] = (struct waits_pressure){

@@ -3,8 +3,7 @@
  * Queues (pipes, sockets) that make their users wait: a full one its producer until the consumer
  * reads (back-pressure), an empty one its consumer until the producer writes. Of the newest window.
  */
-#ifndef PEAKTOP_WAIT_PRESSURE_H
-#define PEAKTOP_WAIT_PRESSURE_H
+#pragma once
 
 #include "analysis/waits/waits.h"
 
@@ -20,5 +19,3 @@ struct waits_pressure {
  * how many there are, at most `max`; *span_ns: the time that was looked at. */
 uint32_t waits_pressure(const struct waits *w, struct waits_pressure *out, uint32_t max,
 			uint64_t *span_ns);
-
-#endif

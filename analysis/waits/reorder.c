@@ -111,8 +111,9 @@ static int make_room(struct cpu_queue *q)
 	return 0;
 }
 
-uint32_t reorder_missing(const struct reorder *r, uint32_t cpu, uint32_t sequence,
-			 uint64_t *since_ns)
+/* Number of records of this CPU that are missing before `sequence`. */
+static uint32_t reorder_missing(const struct reorder *r, uint32_t cpu, uint32_t sequence,
+				uint64_t *since_ns)
 {
 	if (cpu >= CPUS_MAX || sequence <= r->cpu[cpu].sequence)
 		return 0;

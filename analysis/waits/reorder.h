@@ -3,8 +3,7 @@
  * Puts the records of all CPUs into the order of their times. The records of one CPU arrive in
  * order; an event leaves once another one was seen that is 20 ms younger, or when it must.
  */
-#ifndef PEAKTOP_WAIT_REORDER_H
-#define PEAKTOP_WAIT_REORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,20 +22,17 @@ struct wait_event {
 	uint32_t lost; /* records of this CPU that are missing before this one */
 	uint64_t lost_since_ns;
 	union {
+		struct rec_waits_head head;
 		struct rec_task task;
 		struct rec_switch switched;
 		struct rec_asleep asleep;
 		struct rec_waking waking;
 		struct rec_life life;
 		struct rec_block block;
-		struct rec_packet packet;
 		struct rec_work work;
-		struct rec_contention contention;
-		struct rec_signal signal;
 		struct rec_run_sample run_sample;
 		struct rec_steal steal;
 		struct rec_window window;
-		struct rec_past past;
 	};
 };
 
@@ -54,8 +50,3 @@ int reorder_put(struct reorder *r, struct wait_event *event);
 bool reorder_get(struct reorder *r, bool all, struct wait_event *out);
 /* Sequences begin anew. */
 void reorder_restart(struct reorder *r);
-/* Number of records of this CPU that are missing before `sequence`. */
-uint32_t reorder_missing(const struct reorder *r, uint32_t cpu, uint32_t sequence,
-			 uint64_t *since_ns);
-
-#endif

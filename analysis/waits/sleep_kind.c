@@ -4,7 +4,8 @@
 #include "analysis/base/syscall_names.h"
 #include "analysis/waits/kinds.h"
 
-int32_t wait_syscall(const struct rec_sleep *s)
+/* The name counts, not the number: a recording may come from another architecture. */
+static int32_t syscall_of(const struct rec_sleep *s)
 {
 	const char *call = s->call ? s->call : "",
 		   *name = s->syscall >= 0 ? syscall_name((unsigned int)s->syscall) : NULL;
@@ -14,75 +15,68 @@ int32_t wait_syscall(const struct rec_sleep *s)
 	return *call ? syscall_number(call) : -1;
 }
 
-static bool starts_with_any(const char *text, const char *const *list)
+/* A parked goroutine, by the reason that Go gives. */
+static enum wait_kind kind_of_park(const char *reason)
 {
-	for (; *list; list++) {
-		if (!strncmp(text, *list, strlen(*list)))
-			return true;
+	static const struct {
+		const char *begin;
+		enum wait_kind kind;
+	} reasons[] = {{"sleep", WAIT_CLOCK},
+		       {"semacquire", WAIT_LOCK},
+		       {"sync.Mutex", WAIT_LOCK},
+		       {"sync.RWMutex", WAIT_LOCK},
+		       {"IO wait", WAIT_NETWORK}};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (!strncmp(reason, reasons[i].begin, strlen(reasons[i].begin)))
+			return reasons[i].kind;
 	}
-	return false;
+	return WAIT_CONDITION;
 }
 
-/* What stands behind the descriptor, by the object and the name that the collector sent. */
-static void fill_object(const struct rec_sleep *s, struct wait_facts *f)
+/* What the kernel did for the thread says more than what was called. WAIT_UNKNOWN: nothing. */
+static enum wait_kind kind_of_work(const struct rec_sleep *s)
 {
-	static const char *const terminals[] = {"/dev/pts/", "/dev/tty", "/dev/console", NULL};
-	static const char *const timers[] = {"anon_inode:[timerfd", NULL};
-	static const char *const events[] = {"anon_inode:", "an eventfd", NULL};
-	static const enum object_kind kinds[SLEEP_OBJECTS] = {
-	    [SLEEP_ON_FILE] = OBJECT_FILE,     [SLEEP_ON_DEVICE] = OBJECT_DEVICE,
-	    [SLEEP_ON_SOCKET] = OBJECT_SOCKET, [SLEEP_ON_LOCAL] = OBJECT_LOCAL,
-	    [SLEEP_ON_PIPE] = OBJECT_PIPE,
-	};
-	const char *name = s->name ? s->name : "";
-
-	f->object = s->object < SLEEP_OBJECTS ? kinds[s->object] : OBJECT_OTHER;
-	if (starts_with_any(name, terminals))
-		f->object = OBJECT_TERMINAL;
-	else if (starts_with_any(name, timers))
-		f->object = OBJECT_TIMER;
-	else if (starts_with_any(name, events))
-		f->object = OBJECT_EVENT;
-	f->has_object = f->object != OBJECT_OTHER;
-}
-
-/* The kinds of objects that say all there is to know. */
-static enum wait_kind kind_by_object(uint32_t object)
-{
-	static const enum wait_kind kinds[SLEEP_OBJECTS] = {
-	    [SLEEP_ON_KERNEL_LOCK] = WAIT_KERNEL_LOCK,
-	    [SLEEP_ON_FILE_LOCK] = WAIT_FILE_LOCK,
-	    [SLEEP_IN_RECLAIM] = WAIT_RECLAIM,
-	    [SLEEP_IN_COMPACTION] = WAIT_COMPACTION,
-	    [SLEEP_IN_SWAP] = WAIT_SWAP,
-	    [SLEEP_IN_HUGE_PAGE] = WAIT_PAGE,
-	    [SLEEP_IN_DIRTY] = WAIT_WRITEBACK,
-	    [SLEEP_IN_SPIN] = WAIT_KERNEL_LOCK,
-	    [SLEEP_STOPPED] = WAIT_STOPPED,
-	    [SLEEP_TRACED] = WAIT_TRACED,
-	    [SLEEP_FROZEN] = WAIT_FROZEN,
-	    [SLEEP_IN_PROBE] = WAIT_KERNEL_LOCK,
+	static const enum wait_kind kinds[SLEEP_WORKS] = {
+	    [SLEEP_IN_RECLAIM] = WAIT_RECLAIM, [SLEEP_IN_COMPACTION] = WAIT_COMPACTION,
+	    [SLEEP_IN_SWAP] = WAIT_SWAP,       [SLEEP_IN_HUGE_PAGE] = WAIT_HUGE_PAGE,
+	    [SLEEP_IN_DIRTY] = WAIT_THROTTLED, [SLEEP_IN_SPIN] = WAIT_KERNEL_LOCK,
+	    [SLEEP_STOPPED] = WAIT_STOPPED,    [SLEEP_TRACED] = WAIT_TRACED,
+	    [SLEEP_FROZEN] = WAIT_FROZEN,      [SLEEP_IN_PROBE] = WAIT_KERNEL_LOCK,
+	    [SLEEP_IN_SUBMIT] = WAIT_DEVICE,
 	};
 
-	return object < SLEEP_OBJECTS ? kinds[object] : WAIT_UNKNOWN;
+	if (s->work == SLEEP_PARKED)
+		return kind_of_park(s->name ? s->name : "");
+	return s->work < SLEEP_WORKS ? kinds[s->work] : WAIT_UNKNOWN;
 }
 
 enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel, bool serves)
 {
-	enum wait_kind kind = kind_by_object(s->object);
-	/* a record of a sleep has no arguments; its object says what the collector saw in them */
-	bool for_objects = s->object != SLEEP_ON_NOTHING;
-	struct wait_facts f = {
-	    .syscall = wait_syscall(s),
-	    .args = {for_objects, for_objects},
-	    .hints = wait_hints(kernel ? kernel : ""),
-	    .serves = serves,
-	    /* a thread snapshot says so of every sleep outside of system calls */
-	    .in_fault = s->object == SLEEP_ON_PAGE && !kernel,
-	    .exclusive = s->exclusive};
+	enum wait_kind kind = kind_of_work(s);
+	bool has_stack = kernel && *kernel;
+	struct wait_facts f = {.syscall = syscall_of(s),
+			       .object = s->object,
+			       .has_object = s->object != OBJECT_OTHER,
+			       .state = s->flags & SLEEP_IN_IOWAIT ? SWITCH_IN_IOWAIT : 0,
+			       .hints = wait_hints(has_stack ? kernel : ""),
+			       .serves = serves,
+			       .contends = s->flags & SLEEP_CONTENDS,
+			       .for_thread = s->flags & SLEEP_FOR_THREAD};
 
 	if (kind != WAIT_UNKNOWN)
 		return kind;
-	fill_object(s, &f);
+	/* without a stack, a sleep outside of system calls counts as a missing page */
+	f.in_fault = f.syscall < 0 && !has_stack;
+	memcpy(f.args, s->args, sizeof(f.args));
 	return wait_kind_of(&f);
+}
+
+enum wait_kind wait_kind_of_snapshot(const struct rec_thread_snapshot *snapshot)
+{
+	if (snapshot->state == 'T')
+		return WAIT_STOPPED;
+	if (snapshot->state == 't')
+		return WAIT_TRACED;
+	return wait_kind_of_sleep(&snapshot->sleep, snapshot->kernel, snapshot->serves);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 enum { FIRST_ROOM = 1024 };
 
 int tasks_init(struct tasks *t, uint32_t max)
@@ -117,22 +119,6 @@ void tasks_set_pid(struct tasks *t, uint32_t task, uint32_t pid)
 	*first = task;
 }
 
-static bool grow(struct tasks *t)
-{
-	uint32_t cap = 2 * t->cap < t->max + FIRST_TASK ? 2 * t->cap : t->max + FIRST_TASK;
-	struct wait_task *grown;
-
-	if (cap <= t->nr)
-		return false;
-	grown = realloc(t->task, cap * sizeof(*grown));
-	if (!grown)
-		return false;
-	memset(grown + t->cap, 0, (cap - t->cap) * sizeof(*grown));
-	t->task = grown;
-	t->cap = cap;
-	return true;
-}
-
 static uint32_t task_new(struct tasks *t)
 {
 	uint32_t i = t->free;
@@ -142,7 +128,7 @@ static uint32_t task_new(struct tasks *t)
 		t->task[i].next = 0;
 		return i;
 	}
-	if (t->nr == t->cap && !grow(t))
+	if (array_fit_zeroed(t->task, t->nr + 1, t->cap, t->max + FIRST_TASK))
 		return NO_TASK;
 	return t->nr++;
 }

@@ -3,8 +3,7 @@
  * The tasks that records name, each by tid and start time, with what it does now. For the files of
  * analysis/waits only.
  */
-#ifndef PEAKTOP_WAIT_TASKS_H
-#define PEAKTOP_WAIT_TASKS_H
+#pragma once
 
 #include "analysis/waits/kinds.h"
 #include "analysis/waits/waits.h"
@@ -24,7 +23,7 @@ struct wait_cause {
 	uint32_t task;	   /* the waker; of work: the worker */
 	uint32_t object;   /* REC_OBJECT */
 	uint32_t next;	   /* of work: who queued it (waits_context()); 0: not known */
-	uint16_t number;   /* of an interrupt or handler; of a task: the signal it sent */
+	uint16_t number;   /* of an interrupt or handler; of a task: 1 if it sent a signal */
 	uint8_t kind;	   /* enum wait_ender */
 	uint8_t bracket;   /* enum bracket_kind: what `number` is of */
 };
@@ -59,13 +58,13 @@ struct wait_task {
 	uint32_t next, next_in_process; /* of the chains of the hash tables */
 	uint32_t identity;		/* in the chains; 0: none yet */
 	uint64_t birth_ns, dead_ns;	/* 0: before we came; lives */
+	uint64_t joined_ns; /* since when it is followed; 0: from its birth, or not at all */
 	uint64_t touched_ns;
 	uint64_t tail;	    /* number + 1 of its last segment */
 	struct segment now; /* SEGMENT_NONE: nothing is known of it */
 	uint32_t cpu;
 	/* what it is about to sleep in */
 	struct rec_asleep facts;
-	uint64_t contends; /* lock of the kernel */
 	/* woken while it still ran */
 	uint64_t early_ns;
 	struct wait_cause early;
@@ -75,8 +74,6 @@ struct wait_task {
 	struct wait_cause job; /* of a worker: who queued what it executes now */
 	uint64_t job_ns;       /* when */
 	bool has_job;
-	uint32_t signal, signal_from;
-	uint64_t signal_ns;
 	struct {
 		uint64_t at_ns;
 		uint32_t task;
@@ -113,5 +110,3 @@ void tasks_set_pid(struct tasks *t, uint32_t task, uint32_t pid);
 void tasks_rename(struct tasks *t, uint32_t task, uint32_t tid, uint64_t start_ns);
 /* Forget the dead, and the strangers, that were last touched before `before`. */
 void tasks_sweep(struct tasks *t, uint64_t before);
-
-#endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts by number: names of tasks, files, handlers. Equal texts have one number; bounded. */
-#ifndef PEAKTOP_WAIT_TEXTS_H
-#define PEAKTOP_WAIT_TEXTS_H
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct texts;
@@ -12,5 +10,3 @@ void texts_free(struct texts *t);
 /* 0: "". When there is no room for another one: the number of "(more names)". */
 uint32_t texts_number(struct texts *t, const char *text);
 const char *texts_get(const struct texts *t, uint32_t number);
-
-#endif

@@ -79,11 +79,7 @@ static int by_work(const void *a, const void *b)
 	const struct waits_lane *x = a, *y = b;
 	uint64_t p = x->ns[LANE_RUN] + x->ns[LANE_READY], q = y->ns[LANE_RUN] + y->ns[LANE_READY];
 
-	if (x->target != y->target)
-		return x->target ? -1 : 1;
-	if (p != q)
-		return p < q ? 1 : -1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
+	return descending(x->target, y->target) ?: descending(p, q) ?: ascending(x->tid, y->tid);
 }
 
 /* Mark those who ended the sleeps of task `i`. True: there is a new one. */
@@ -222,9 +218,7 @@ static int by_wakings(const void *a, const void *b)
 {
 	const struct lane_waker *x = a, *y = b;
 
-	if (x->wakings != y->wakings)
-		return x->wakings < y->wakings ? 1 : -1;
-	return by_tid(a, b);
+	return descending(x->wakings, y->wakings) ?: by_tid(a, b);
 }
 
 uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane, uint64_t from,
@@ -239,9 +233,9 @@ uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane,
 		if (s->state != SEGMENT_SLEEP || s->to > to || s == &c.open ||
 		    s->cause.kind != ENDER_TASK || !s->cause.task)
 			continue;
-		if (array_grow(all, nr, cap, UINT32_MAX))
+		if (array_append(all, nr, cap, UINT32_MAX,
+				 (struct lane_waker){task_at(w, s->cause.task)->tid, 1}))
 			break;
-		all[nr++] = (struct lane_waker){task_at(w, s->cause.task)->tid, 1};
 	}
 	if (nr)
 		qsort(all, nr, sizeof(*all), by_tid);
@@ -264,7 +258,7 @@ uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane,
  * The chains of another task are told into a tree of their own. What telling changes beside the
  * tree is put back afterwards.
  */
-struct kept {
+struct kept_chains {
 	struct chains *chains;
 	struct waits_stats stats;
 	uint32_t *identity;
@@ -272,15 +266,15 @@ struct kept {
 	int64_t steps_saved;
 };
 
-static int keep(struct waits *w, struct kept *k)
+static int keep(struct waits *w, struct kept_chains *k)
 {
 	struct chains *mine = chains_new(&w->config);
 
-	*k = (struct kept){.chains = w->chains,
-			   .stats = w->stats,
-			   .steps_saved = w->steps_saved,
-			   .identity = malloc((w->tasks.nr + 1) * sizeof(*k->identity)),
-			   .charged_ns = malloc((w->tasks.nr + 1) * sizeof(*k->charged_ns))};
+	*k = (struct kept_chains){.chains = w->chains,
+				  .stats = w->stats,
+				  .steps_saved = w->steps_saved,
+				  .identity = malloc((w->tasks.nr + 1) * sizeof(*k->identity)),
+				  .charged_ns = malloc((w->tasks.nr + 1) * sizeof(*k->charged_ns))};
 	if (!mine || !k->identity || !k->charged_ns) {
 		if (mine)
 			chains_free(mine);
@@ -299,7 +293,7 @@ static int keep(struct waits *w, struct kept *k)
 	return 0;
 }
 
-static void put_back(struct waits *w, struct kept *k)
+static void put_back(struct waits *w, struct kept_chains *k)
 {
 	chains_free(w->chains);
 	w->chains = k->chains;
@@ -320,7 +314,7 @@ int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct wai
 	struct segment_cursor c = {.w = w};
 	const struct segment *s;
 	uint64_t from, to;
-	struct kept k;
+	struct kept_chains k;
 	int err;
 
 	*out = (struct waits_chains){.nr = 0};
@@ -331,10 +325,10 @@ int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct wai
 		return err;
 	c.task = task_at(w, task);
 	while ((s = segment_next(&c)) && s->to > from) {
-		struct walker walker = walk_begin(w);
+		struct chain_walker walker = walk_begin(w);
 
 		w->chains->episode++;
-		walk_segment(&walker, 0, s, s->from > from ? s->from : from, s->to, 0, 0);
+		walk_segment(&walker, 0, s, s->from > from ? s->from : from, s->to, 0);
 	}
 	err = waits_chains(w, out);
 	waits_account(w, account);

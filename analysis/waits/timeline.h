@@ -3,8 +3,7 @@
  * What each task did over time, for the chronological view: lanes of cells. Pure; times
  * are those of the records, in ns.
  */
-#ifndef PEAKTOP_WAIT_TIMELINE_H
-#define PEAKTOP_WAIT_TIMELINE_H
+#pragma once
 
 #include "analysis/waits/waits.h"
 
@@ -58,5 +57,3 @@ int waits_chains_of(struct waits *w, uint32_t tid, uint64_t start_ns, struct wai
 		    struct waits_account *account);
 /* Show chains by thread or by process from now on, also those that were counted before. */
 void waits_group_by(struct waits *w, enum waits_group group);
-
-#endif

@@ -8,22 +8,22 @@
 #include "analysis/waits/keyed.h"
 #include "analysis/waits/kinds.h"
 
-struct entry {
+struct trace_entry {
 	struct trace trace;
 	uint32_t next; /* index + 1, of those with the same hash */
 	void *memory;
 };
 
 /* The number under which a sampled stack is kept: found by its own number, and by its content. */
-struct kept {
+struct kept_stack {
 	struct keyed_head head;
 	uint32_t number, spare;
 };
 enum { BY_NUMBER = 0, BY_CONTENT, KEPT_BY, KEPT_BITS = 15 };
 
 struct traces {
-	struct entry *entries; /* a ring */
-	struct keyed *kept;    /* KEPT_BY of them */
+	struct trace_entry *entries; /* a ring */
+	struct keyed *kept;	     /* KEPT_BY of them */
 	uint64_t nr_equal;
 	uint32_t *bucket; /* index + 1 */
 	uint32_t max, at, mask;
@@ -44,8 +44,8 @@ struct traces *traces_new(uint32_t max)
 	t->bucket = calloc(buckets, sizeof(*t->bucket));
 	t->kept = calloc(KEPT_BY, sizeof(*t->kept));
 	if (!t->entries || !t->bucket || !t->kept ||
-	    keyed_init(&t->kept[BY_NUMBER], KEPT_BITS, sizeof(struct kept)) ||
-	    keyed_init(&t->kept[BY_CONTENT], KEPT_BITS, sizeof(struct kept))) {
+	    keyed_init(&t->kept[BY_NUMBER], KEPT_BITS, sizeof(struct kept_stack)) ||
+	    keyed_init(&t->kept[BY_CONTENT], KEPT_BITS, sizeof(struct kept_stack))) {
 		traces_free(t);
 		return NULL;
 	}
@@ -73,7 +73,7 @@ static uint32_t *bucket_of(const struct traces *t, uint32_t number)
 
 uint32_t traces_kept(const struct traces *t, uint32_t number)
 {
-	const struct kept *k =
+	const struct kept_stack *k =
 	    number & TRACE_SAMPLED ? keyed_find(&t->kept[BY_NUMBER], number) : NULL;
 
 	return number & TRACE_SAMPLED ? (k ? k->number : 0) : number;
@@ -118,7 +118,7 @@ static uint64_t content_of(const struct rec_trace *rec)
 	return hash ? hash : 1;
 }
 
-static void drop(struct traces *t, struct entry *e)
+static void drop(struct traces *t, struct trace_entry *e)
 {
 	uint32_t *link = bucket_of(t, e->trace.number);
 
@@ -127,14 +127,14 @@ static void drop(struct traces *t, struct entry *e)
 	if (*link)
 		*link = e->next;
 	free(e->memory);
-	*e = (struct entry){0};
+	*e = (struct trace_entry){0};
 }
 
 /* Note under which number a sampled stack is kept. True: an equal one is there. */
 static bool is_kept(struct traces *t, uint32_t number, uint64_t content)
 {
-	struct kept *by_content = keyed_make(&t->kept[BY_CONTENT], content),
-		    *by_number = keyed_make(&t->kept[BY_NUMBER], number);
+	struct kept_stack *by_content = keyed_make(&t->kept[BY_CONTENT], content),
+			  *by_number = keyed_make(&t->kept[BY_NUMBER], number);
 	const struct trace *same = by_content->number ? find(t, by_content->number) : NULL;
 
 	t->nr_equal++;
@@ -149,7 +149,7 @@ int traces_add(struct traces *t, const struct rec_trace *rec)
 	size_t frames = rec->nr_frames * sizeof(*rec->frames), text = strlen(rec->kernel) + 1;
 	const struct trace *old = find(t, rec->trace);
 	uint64_t content = content_of(rec);
-	struct entry *e;
+	struct trace_entry *e;
 	char *memory;
 
 	if (!rec->trace || (rec->trace & TRACE_SAMPLED && is_kept(t, rec->trace, content)))
@@ -158,7 +158,7 @@ int traces_add(struct traces *t, const struct rec_trace *rec)
 	if (!memory)
 		return -ENOMEM;
 	if (old) {
-		e = &t->entries[(const struct entry *)(const void *)old - t->entries];
+		e = &t->entries[(const struct trace_entry *)(const void *)old - t->entries];
 	} else {
 		e = &t->entries[t->at];
 		t->at = (t->at + 1) % t->max;

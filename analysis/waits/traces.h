@@ -3,10 +3,8 @@
  * Stacks by their numbers (REC_TRACE). Bounded: the one that came first makes room. Sampled stacks
  * (TRACE_SAMPLED) through the same functions are kept once.
  */
-#ifndef PEAKTOP_WAIT_TRACES_H
-#define PEAKTOP_WAIT_TRACES_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
@@ -33,5 +31,3 @@ uint32_t traces_kept(const struct traces *t, uint32_t number);
 uint64_t traces_nr_equal(const struct traces *t);
 /* Equal for equal stacks, and 0 for number 0 and for a sampled stack that is not known. */
 uint64_t traces_content(const struct traces *t, uint32_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tree of chains: equal layers under the same layers are one node. */
-#ifndef PEAKTOP_WAIT_TREE_H
-#define PEAKTOP_WAIT_TREE_H
+#pragma once
 
 #include "analysis/waits/waits_impl.h"
 
@@ -73,20 +72,20 @@ void key_set_release(struct key_set *s);
 uint32_t key_set_add(struct key_set *s, const uint64_t key[KEY_WORDS]);
 
 /* ---- walk.c: down from a segment of a target */
-struct walker {
+struct chain_walker {
 	struct waits *w;
 	uint32_t steps, most;
+	unsigned int depth; /* of tasks that waited for one another */
 };
-struct walker walk_begin(struct waits *w);
+struct chain_walker walk_begin(struct waits *w);
 /* One segment, between lo and hi, below `parent`. */
-void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
-		  uint64_t hi, unsigned int depth, unsigned int notes);
+void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		  uint64_t hi, unsigned int notes);
 /* What a task did between lo and hi. */
-void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
-	       unsigned int depth, unsigned int notes);
+void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int notes);
 /* What ended the sleep `s`, over a part of it. */
-void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
-		const struct wait_cause *cause, uint64_t lo, uint64_t hi, unsigned int depth);
-uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, unsigned int notes);
-
-#endif
+void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
+		const struct wait_cause *cause, uint64_t lo, uint64_t hi);
+uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segment *s,
+		    unsigned int notes);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/tree.h"
 #include "analysis/waits/waits_impl.h"
@@ -59,9 +60,8 @@ static int init(struct waits *w)
 	if (!w->reorder || !w->texts || !w->traces || !w->segments || !w->contexts ||
 	    !w->releases || !w->chains || (!w->feed && !c->no_critical))
 		return -ENOMEM;
-	return keyed_init(&w->requests, REQUEST_BITS, sizeof(struct request)) ||
+	return keyed_init(&w->requests, REQUEST_BITS, sizeof(struct block_request)) ||
 		       keyed_init(&w->works, REQUEST_BITS, sizeof(struct queued_work)) ||
-		       keyed_init(&w->packets, REQUEST_BITS, sizeof(struct sent_packet)) ||
 		       keyed_init(&w->locks, LOCK_BITS, sizeof(struct lock_log)) ||
 		       tasks_init(&w->tasks, c->max_tasks)
 		   ? -ENOMEM
@@ -99,12 +99,12 @@ void waits_free(struct waits *w)
 	free(w->objects);
 	keyed_release(&w->requests);
 	keyed_release(&w->works);
-	keyed_release(&w->packets);
 	keyed_release(&w->locks);
 	tasks_release(&w->tasks);
 	chains_free(w->chains);
 	critical_feed_free(w->feed);
 	calls_release(w);
+	free(w->chosen);
 	free(w);
 }
 
@@ -112,23 +112,15 @@ void waits_free(struct waits *w)
 
 static int add_object(struct waits *w, const struct rec_object *r)
 {
-	uint32_t nr = w->nr_objects ? w->nr_objects : 256;
-	struct object *grown;
-
 	if (!r->object || r->object >= MAX_OBJECTS)
 		return 0;
-	while (nr <= r->object)
-		nr *= 2;
-	if (nr != w->nr_objects) {
-		grown = realloc(w->objects, nr * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + w->nr_objects, 0, (nr - w->nr_objects) * sizeof(*grown));
-		w->objects = grown;
-		w->nr_objects = nr;
-	}
-	w->objects[r->object] = (struct object){
-	    .kind = r->kind, .serves = r->serves, .name = texts_number(w->texts, r->name)};
+	if (array_fit_zeroed(w->objects, r->object + 1, w->nr_objects, MAX_OBJECTS))
+		return -ENOMEM;
+	w->objects[r->object] = (struct object){.kind = r->kind,
+						.serves = r->serves,
+						.name = texts_number(w->texts, r->name),
+						.is_numbered = r->kind == OBJECT_PIPE &&
+							       !strncmp(r->name, "pipe:[", 6)};
 	return 0;
 }
 
@@ -145,82 +137,44 @@ static void add_name(struct waits *w, const struct rec_name *r)
 	if (r->kind != BRACKET_TIMER)
 		return;
 	w->own_timer[r->number] = 0;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		w->own_timer[r->number] |= !strcmp(r->text, own[i]);
 }
 
 /* ---- the stream */
 
-#define EVENT(record_, member)                                                                     \
-	do {                                                                                       \
-		e->member = record_;                                                               \
-		e->at_ns = (record_).at_ns;                                                        \
-		e->sequence = (record_).sequence;                                                  \
-		e->cpu = (record_).cpu < MAX_CPUS ? (uint16_t)(record_).cpu : WAITS_NO_CPU;        \
-	} while (0)
-
+/* Make an event of a record. False: the record is of no event, or of an unknown CPU. */
 static bool event_of(struct waits *w, const struct record *rec, struct wait_event *e)
 {
-	switch (rec->type) {
-	case REC_SWITCH:
-		EVENT(rec->switched, switched);
-		break;
-	case REC_WAKING:
-		EVENT(rec->waking, waking);
-		break;
-	case REC_ASLEEP:
-		EVENT(rec->asleep, asleep);
-		break;
-	case REC_TASK:
-		EVENT(rec->task, task);
-		e->comm = texts_number(w->texts, rec->task.comm);
-		break;
-	case REC_LIFE:
-		EVENT(rec->life, life);
-		e->comm = texts_number(w->texts, rec->life.comm);
-		break;
-	case REC_BLOCK:
-		EVENT(rec->block, block);
-		break;
-	case REC_PACKET:
-		EVENT(rec->packet, packet);
-		break;
-	case REC_WORK:
-		EVENT(rec->work, work);
-		break;
-	case REC_CONTENTION:
-		EVENT(rec->contention, contention);
-		break;
-	case REC_SIGNAL:
-		EVENT(rec->signal, signal);
-		break;
-	case REC_RUN_SAMPLE:
-		EVENT(rec->run_sample, run_sample);
-		break;
-	case REC_STEAL:
-		EVENT(rec->steal, steal);
-		break;
-	case REC_PAST:
-		e->past = rec->past;
-		e->at_ns = rec->past.until_ns;
-		e->sequence = 0;
-		e->cpu = WAITS_NO_CPU;
-		break;
-	case REC_WINDOW:
-		EVENT(rec->window, window);
-		e->sequence += rec->window.edge == WINDOW_CPU;
-		if (rec->window.edge != WINDOW_CPU) {
-			e->cpu = WAITS_NO_CPU;
-			e->sequence = 0;
-		}
-		break;
-	default:
+	static const size_t sizes[] = {
+	    [REC_WINDOW] = sizeof(rec->window),		[REC_TASK] = sizeof(rec->task),
+	    [REC_SWITCH] = sizeof(rec->switched),	[REC_ASLEEP] = sizeof(rec->asleep),
+	    [REC_WAKING] = sizeof(rec->waking),		[REC_LIFE] = sizeof(rec->life),
+	    [REC_BLOCK] = sizeof(rec->block),		[REC_WORK] = sizeof(rec->work),
+	    [REC_RUN_SAMPLE] = sizeof(rec->run_sample), [REC_STEAL] = sizeof(rec->steal),
+	};
+	const struct rec_waits_head *head = &rec->waits_head;
+
+	if (rec->type >= ARRAY_SIZE(sizes) || !sizes[rec->type])
 		return false;
-	}
+	memcpy((char *)e + offsetof(struct wait_event, head), head, sizes[rec->type]);
 	e->type = (uint16_t)rec->type;
+	e->at_ns = head->at_ns;
+	e->sequence = head->sequence;
+	e->cpu = head->cpu < MAX_CPUS ? (uint16_t)head->cpu : WAITS_NO_CPU;
+	if (rec->type == REC_TASK)
+		e->comm = texts_number(w->texts, rec->task.comm);
+	if (rec->type == REC_LIFE)
+		e->comm = texts_number(w->texts, rec->life.comm);
+	if (rec->type == REC_WINDOW && rec->window.edge == WINDOW_CPU) {
+		e->sequence++;
+	} else if (rec->type == REC_WINDOW) {
+		e->cpu = WAITS_NO_CPU;
+		e->sequence = 0;
+	}
 	/* without a CPU only these mean something */
 	return e->cpu != WAITS_NO_CPU || e->type == REC_WINDOW || e->type == REC_TASK ||
-	       e->type == REC_PAST || e->type == REC_ASLEEP;
+	       e->type == REC_ASLEEP;
 }
 
 static void drain(struct waits *w, bool all)
@@ -230,7 +184,7 @@ static void drain(struct waits *w, bool all)
 	while (reorder_get(w->reorder, all, &e)) {
 		if (e.at_ns < w->now_ns) {
 			e.at_ns = w->now_ns;
-			w->stats.late += e.type != REC_PAST;
+			w->stats.late++;
 		}
 		w->now_ns = e.at_ns;
 		waits_event(w, &e);
@@ -277,7 +231,7 @@ int waits_feed(struct waits *w, const struct record *rec)
 	ret = reorder_put(w->reorder, &e);
 	if (ret < 0)
 		return ret == -ENOMEM ? ret : 0;
-	w->stats.clamped += rec->type == REC_PAST ? 0 : (uint64_t)ret;
+	w->stats.clamped += (uint64_t)ret;
 	if (e.lost)
 		gap_add(w, e.lost_since_ns ? e.lost_since_ns : w->fed_window_ns, e.at_ns, e.lost);
 	drain(w, rec->type == REC_WINDOW && rec->window.edge == WINDOW_END);
@@ -299,30 +253,4 @@ void waits_stats(const struct waits *w, struct waits_stats *out)
 		out->observed_ns += w->now_ns - w->window_ns;
 		out->elapsed_ns = w->now_ns - w->first_ns;
 	}
-}
-
-uint32_t waits_segments(const struct waits *w, uint32_t tid, uint64_t start_ns, uint64_t lo,
-			uint64_t hi, struct waits_segment *out, uint32_t max)
-{
-	uint32_t task = tasks_find(&w->tasks, tid, start_ns), nr = 0;
-	const struct segment *s;
-	uint64_t number;
-
-	if (task < FIRST_TASK)
-		return 0;
-	for (number = task_at(w, task)->tail;
-	     number && nr < max && (s = segment_get(w, number - 1)) && s->to > lo;
-	     number = s->prev) {
-		if (s->from >= hi)
-			continue;
-		out[nr++] = (struct waits_segment){
-		    .from = s->from,
-		    .to = s->to,
-		    .state = (enum segment_state)s->state,
-		    .kind = (enum wait_kind)s->kind,
-		    .ender = (enum wait_ender)s->cause.kind,
-		    .waker_tid = s->cause.task ? task_at(w, s->cause.task)->tid : 0,
-		    .lost = s->lost};
-	}
-	return nr;
 }

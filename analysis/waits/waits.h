@@ -8,14 +8,13 @@
  * segment of the target that it begins with is over. Pure: no clock, no I/O. All memory is
  * bounded by the configuration. docs/waits.md explains the rules.
  */
-#ifndef PEAKTOP_WAITS_H
-#define PEAKTOP_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/session/record.h"
-#include "analysis/waits/kinds.h"
+#include "analysis/waits/ender.h"
 
 enum waits_group { WAITS_BY_THREAD = 0, WAITS_BY_PROCESS };
 enum { WAITS_ALIKE = 5 }; /* fewer tasks of one name are shown one by one */
@@ -52,27 +51,6 @@ enum segment_state {
 
 enum ready_why { READY_WOKEN = 0, READY_NEW, READY_PREEMPTED, READY_YIELDED };
 
-enum wait_ender {
-	ENDER_NONE = 0, /* it was still asleep */
-	ENDER_UNKNOWN,
-	ENDER_LOST,
-	ENDER_REQUEST,	   /* a block request was completed */
-	ENDER_TIMER,	   /* its own timer */
-	ENDER_OTHER_TIMER, /* a timer that belongs to something else */
-	ENDER_TASK,
-	ENDER_NETWORK,
-	ENDER_SOFTIRQ,
-	ENDER_IRQ,
-	ENDER_UNKNOWN_IRQ,
-	ENDER_IPI,
-	ENDER_SELF,
-	ENDER_WORK,  /* a work item: by whoever queued it */
-	ENDER_URING, /* a worker of an io_uring: by whoever submitted */
-	ENDERS
-};
-
-const char *wait_ender_text(enum wait_ender ender);
-
 struct waits;
 /* NULL: no memory. `config` NULL: all defaults. */
 struct waits *waits_new(const struct waits_config *config);
@@ -81,6 +59,12 @@ void waits_free(struct waits *w);
 int waits_feed(struct waits *w, const struct record *rec);
 /* Take into account what has arrived, though older records might still come. */
 void waits_flush(struct waits *w);
+
+/*
+ * From now on only these threads of the targets have chains, are accounted for, and can be the end
+ * of the critical path; `nr` 0: all. Returns 0 or -ENOMEM.
+ */
+int waits_choose(struct waits *w, const struct rec_chosen *chosen, uint32_t nr);
 
 struct waits_stats {
 	uint64_t records;
@@ -146,6 +130,7 @@ enum layer_note {
 	NOTE_NOT_FOLLOWED = 1 << 8,
 	NOTE_STILL = 1 << 9,   /* still asleep when the window ended */
 	NOTE_QUEUED = 1 << 10, /* of I/O: not issued to the device yet */
+	NOTE_SIGNAL = 1 << 11, /* whoever ended it sent a signal */
 };
 
 /* One layer of a pseudostack. Texts are as the host gave them. */
@@ -186,10 +171,12 @@ int waits_chains(const struct waits *w, struct waits_chains *out);
 void waits_chains_release(struct waits_chains *c);
 /*
  * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
- * those that did the same become one layer. Waits in one system call that differ only in the stack
- * of the kernel, which no text shows, become one layer, too. 0, or -ENOMEM: nothing has changed.
+ * those that did the same become one layer. `outermost`: whether threads of a process that waited
+ * for the same become one outermost layer, too. Waits in one system call that differ only in the
+ * stack of the kernel, which no text shows, become one layer, too. 0, or -ENOMEM: nothing has
+ * changed.
  */
-int waits_chains_join(struct waits_chains *c);
+int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
 
 /* Work that targets started (by waking or fork) and did not wait for, largest first. */
 struct waits_started {
@@ -198,18 +185,3 @@ struct waits_started {
 	uint64_t ns;
 };
 uint32_t waits_started(const struct waits *w, struct waits_started *out, uint32_t max);
-
-/* A segment of a task as the timeline shows it. */
-struct waits_segment {
-	uint64_t from, to;
-	enum segment_state state;
-	enum wait_kind kind;
-	enum wait_ender ender;
-	uint32_t waker_tid; /* 0: none */
-	bool lost;
-};
-/* Those of one task that touch [lo, hi), newest first; returns how many there are, up to `max`. */
-uint32_t waits_segments(const struct waits *w, uint32_t tid, uint64_t start_ns, uint64_t lo,
-			uint64_t hi, struct waits_segment *out, uint32_t max);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The critical path of the targets. */
-#ifndef PEAKTOP_WAITS_CRITICAL_H
-#define PEAKTOP_WAITS_CRITICAL_H
+#pragma once
 
 #include "analysis/waits/critical.h"
 #include "analysis/waits/waits.h"
@@ -54,5 +53,3 @@ uint32_t waits_machines(const struct waits *w, const struct waits_critical *c,
  */
 int waits_call_path(struct waits *w, uint32_t tid, uint64_t start_ns, uint64_t entry_ns,
 		    uint64_t return_ns, struct critical_path *sum);
-
-#endif

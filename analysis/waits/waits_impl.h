@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state behind waits.h, for the files of analysis/waits only. */
-#ifndef PEAKTOP_WAITS_IMPL_H
-#define PEAKTOP_WAITS_IMPL_H
+#pragma once
 
 #include "analysis/waits/critical.h"
 #include "analysis/waits/keyed.h"
@@ -21,7 +20,7 @@ enum { MAX_CPUS = 1024, MAX_DEPTH = 32, MAX_STEPS = 100000, NO_NAME = 4096, GAPS
  */
 enum { STEPS_PER_RECORD = 32, STEPS_SAVED = 1 << 20, FEW_STEPS = 32 };
 
-struct request {
+struct block_request {
 	struct keyed_head head;
 	uint64_t submit_ns, issue_ns;
 	uint32_t task, object;
@@ -33,12 +32,6 @@ struct queued_work {
 	uint32_t machine;
 	struct wait_cause by;
 	uint64_t at_ns;
-};
-
-struct sent_packet {
-	struct keyed_head head;
-	uint64_t at_ns, sent_ns;
-	uint32_t sender, object;
 };
 
 /* Who released a lock: a chain of wakings, newest first. */
@@ -58,6 +51,7 @@ struct cpu {
 
 struct object {
 	uint32_t kind, serves, name;
+	bool is_numbered; /* its name is only a number of the kernel */
 };
 
 /* A time in which records of some CPU are missing. */
@@ -90,7 +84,7 @@ struct waits {
 	struct texts *texts;
 	struct traces *traces;
 	struct tasks tasks;
-	struct keyed requests, works, packets, locks;
+	struct keyed requests, works, locks;
 	struct segment *segments; /* a ring */
 	uint64_t nr_segments;	  /* that were ever written */
 	uint64_t first_segment;	  /* of this window */
@@ -114,6 +108,8 @@ struct waits {
 	struct chains *chains;
 	struct critical_feed *feed;
 	struct calls calls;
+	struct rec_chosen *chosen; /* threads of the targets; nr 0: all */
+	uint32_t nr_chosen;
 };
 
 static inline struct wait_task *task_at(const struct waits *w, uint32_t task)
@@ -136,8 +132,6 @@ static inline const struct segment *segment_get(const struct waits *w, uint64_t 
 
 /* ---- events.c: what happens to tasks */
 void waits_event(struct waits *w, const struct wait_event *e);
-/* All segments that are open end now. */
-void waits_close_all(struct waits *w, uint64_t now);
 
 /* ---- timeline.c */
 /*
@@ -165,9 +159,6 @@ bool gap_within(const struct waits *w, uint64_t from, uint64_t to, uint32_t reco
 /* ---- follow.c: the state of one task */
 /* The segment that is open ends, and one in this state begins. */
 void task_turn(struct waits *w, uint32_t task, uint64_t now, enum segment_state state);
-/* Only the end; the segment goes to the ring and to the chains. */
-void task_close(struct waits *w, uint32_t task, uint64_t now);
-void segment_store(struct waits *w, const struct segment *s);
 /* Its time in interrupts since the last sample, or since it got the CPU; `total`: since then. */
 uint32_t task_irq_ns(struct waits *w, uint32_t task, uint32_t total);
 /* It leaves the CPU at `now` and sleeps, or is runnable: `next` took the CPU. */
@@ -187,8 +178,6 @@ struct waking {
 	uint32_t kernel_stack;
 };
 void ender_find(struct waits *w, const struct waking *k, struct wait_cause *out);
-/* Number of a cause that is kept for a while; 0: none. */
-uint32_t waits_context_add(struct waits *w, const struct wait_cause *cause);
 const struct wait_cause *waits_context(const struct waits *w, uint32_t number);
 
 /* ---- holders.c */
@@ -202,10 +191,11 @@ int calls_add(struct waits *w, const struct rec_sample *s);
 void calls_settle(struct waits *w, bool all);
 void calls_release(struct waits *w);
 
+/* ---- choice.c: true for a task of the targets, if it is chosen or none is */
+bool is_chosen_target(const struct waits *w, const struct wait_task *t);
+
 /* ---- chains.c: which segments of a target are told, and when */
 /* A segment of a target is over. */
 void chains_segment(struct waits *w, const struct segment *s);
 /* A sleep that waited for its next parts is told now. */
 void chains_settle(struct waits *w, uint32_t task);
-
-#endif

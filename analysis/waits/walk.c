@@ -6,12 +6,12 @@
 
 #define FIT_NS 100000ull /* rsp_compat */
 
-struct walker walk_begin(struct waits *w)
+struct chain_walker walk_begin(struct waits *w)
 {
-	return (struct walker){.w = w, .most = w->steps_saved > 0 ? MAX_STEPS : FEW_STEPS};
+	return (struct chain_walker){.w = w, .most = w->steps_saved > 0 ? MAX_STEPS : FEW_STEPS};
 }
 
-static bool is_cut_off(const struct walker *k)
+static bool is_cut_off(const struct chain_walker *k)
 {
 	return k->steps > k->most;
 }
@@ -19,6 +19,17 @@ static bool is_cut_off(const struct walker *k)
 static uint32_t object_name(const struct waits *w, uint32_t object)
 {
 	return object && object < w->nr_objects ? w->objects[object].name : 0;
+}
+
+/*
+ * The name of what a task sleeps at, for its layer. A pipe without a path has none: the layer below
+ * names the process at its other end, and the number would set apart what short-lived processes do
+ * alike.
+ */
+static uint32_t awaited_name(const struct waits *w, uint32_t object)
+{
+	return object < w->nr_objects && w->objects[object].is_numbered ? 0
+									: object_name(w, object);
 }
 
 static uint32_t cause_name(const struct waits *w, const struct wait_cause *c)
@@ -44,7 +55,8 @@ static uint32_t number_of(const struct waits *w, uint32_t trace)
 }
 
 /* The layer of a task in this segment. */
-uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, unsigned int notes)
+uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segment *s,
+		    unsigned int notes)
 {
 	struct waits *w = k->w;
 	struct layer_key key = {.identity = chains_identity(w, s->task),
@@ -56,7 +68,7 @@ uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, 
 
 	if (s->state == SEGMENT_SLEEP) {
 		key.kind = s->kind;
-		key.what = object_name(w, s->object);
+		key.what = awaited_name(w, s->object);
 	} else if (s->state == SEGMENT_READY) {
 		key.kind = s->why;
 		key.what = s->by ? task_at(w, s->by)->comm : 0;
@@ -67,7 +79,7 @@ uint32_t walk_layer(struct walker *k, uint32_t parent, const struct segment *s, 
 }
 
 /* A task of which only the name is known here. */
-static uint32_t named_layer(struct walker *k, uint32_t parent, uint32_t task,
+static uint32_t named_layer(struct chain_walker *k, uint32_t parent, uint32_t task,
 			    enum layer_state state, unsigned int notes, uint64_t at)
 {
 	struct layer_key key = {.identity = chains_identity(k->w, task),
@@ -79,12 +91,15 @@ static uint32_t named_layer(struct walker *k, uint32_t parent, uint32_t task,
 }
 
 /* Something that is no task. */
-static void thing(struct walker *k, uint32_t parent, enum layer_state state, uint32_t what,
-		  unsigned int notes, uint64_t lo, uint64_t hi, enum wait_account account)
+static struct layer_key thing_of(enum layer_state state, uint32_t what, unsigned int notes)
 {
-	struct layer_key key = {
+	return (struct layer_key){
 	    .what = what, .notes = (uint16_t)notes, .syscall = -1, .state = (uint8_t)state};
+}
 
+static void thing(struct chain_walker *k, uint32_t parent, struct layer_key key, uint64_t lo,
+		  uint64_t hi, enum wait_account account)
+{
 	if (hi > lo)
 		chains_emit(k->w->chains, chains_child(k->w->chains, parent, &key, lo), lo, hi,
 			    account);
@@ -92,7 +107,7 @@ static void thing(struct walker *k, uint32_t parent, enum layer_state state, uin
 
 /* ---- runs and waits for a CPU */
 
-static void walk_run(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+static void walk_run(struct chain_walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
 		     uint64_t hi, unsigned int notes)
 {
 	struct wait_task *t = task_at(k->w, s->task);
@@ -105,11 +120,11 @@ static void walk_run(struct walker *k, uint32_t parent, const struct segment *s,
 		t->charged_ns += hi - lo;
 	chains_emit(k->w->chains, node, lo, hi - irq,
 		    s->sampled ? ACCOUNT_RUN_SAMPLED : ACCOUNT_RUN_UNSAMPLED);
-	thing(k, node, CHAIN_INTERRUPT, 0, 0, hi - irq, hi, ACCOUNT_HARDWARE);
+	thing(k, node, thing_of(CHAIN_INTERRUPT, 0, 0), hi - irq, hi, ACCOUNT_HARDWARE);
 }
 
-static void walk_ready(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
-		       uint64_t hi, unsigned int notes)
+static void walk_ready(struct chain_walker *k, uint32_t parent, const struct segment *s,
+		       uint64_t lo, uint64_t hi, unsigned int notes)
 {
 	bool handoff = s->why == READY_WOKEN && s->waker >= FIRST_TASK && s->waker == s->by;
 	uint32_t node = walk_layer(k, parent, s, notes | (handoff ? NOTE_HANDOFF : 0));
@@ -123,8 +138,8 @@ static void walk_ready(struct walker *k, uint32_t parent, const struct segment *
 /* ---- what one task did */
 
 /* A part of [lo, hi) for which the task has no segments. */
-static void walk_hole(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
-		      unsigned int notes)
+static void walk_hole(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo,
+		      uint64_t hi, unsigned int notes)
 {
 	bool followed = is_followed(k->w, task) || task_at(k->w, task)->dead_ns;
 	uint32_t node;
@@ -137,7 +152,7 @@ static void walk_hole(struct walker *k, uint32_t parent, uint32_t task, uint64_t
 		    notes & (NOTE_HORIZON | NOTE_LIMIT) ? ACCOUNT_UNKNOWN : ACCOUNT_OTHER_PATH);
 }
 
-static bool fits(const struct walker *k, const struct segment *s, uint64_t lo, uint64_t hi)
+static bool fits(const struct chain_walker *k, const struct segment *s, uint64_t lo, uint64_t hi)
 {
 	return !k->w->config.rsp_compat ||
 	       (s->from + FIT_NS >= lo && (!s->to || s->to <= hi + FIT_NS));
@@ -151,8 +166,17 @@ static const struct segment *open_segment(const struct wait_task *t, struct segm
 	return open->state == SEGMENT_NONE || open->state == SEGMENT_GONE ? NULL : open;
 }
 
-void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
-	       unsigned int depth, unsigned int notes)
+/* One level down: what another task did. */
+static void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo,
+		      uint64_t hi, unsigned int notes)
+{
+	k->depth++;
+	walk_task(k, parent, task, lo, hi, notes);
+	k->depth--;
+}
+
+void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int notes)
 {
 	const struct wait_task *t = task_at(k->w, task);
 	const struct segment *s;
@@ -162,7 +186,7 @@ void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, ui
 
 	if (hi <= lo)
 		return;
-	if (depth > MAX_DEPTH) {
+	if (k->depth > MAX_DEPTH) {
 		k->w->stats.limits++;
 		walk_hole(k, parent, task, lo, hi, notes | NOTE_LIMIT);
 		return;
@@ -179,7 +203,7 @@ void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, ui
 				break;
 			walk_hole(k, parent, task, b, cursor, notes);
 			if (fits(k, s, lo, hi))
-				walk_segment(k, parent, s, a, b, depth, notes);
+				walk_segment(k, parent, s, a, b, notes);
 			else
 				walk_hole(k, parent, task, a, b, notes);
 			cursor = a;
@@ -199,8 +223,7 @@ void walk_task(struct walker *k, uint32_t parent, uint32_t task, uint64_t lo, ui
 		notes |= NOTE_LIMIT;
 	} else if (cursor > lo && birth > lo && mother) {
 		walk_hole(k, parent, task, birth, cursor, notes);
-		walk_task(k, parent, mother, lo, birth < cursor ? birth : cursor, depth + 1,
-			  NOTE_FORK);
+		walk_next(k, parent, mother, lo, birth < cursor ? birth : cursor, NOTE_FORK);
 		return;
 	}
 	walk_hole(k, parent, task, lo, cursor, notes);
@@ -220,35 +243,26 @@ static uint64_t request_time(const struct waits *w, uint32_t task, uint32_t from
 	return 0;
 }
 
-static void walk_waker(struct walker *k, uint32_t node, const struct segment *s,
-		       const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+static void walk_waker(struct chain_walker *k, uint32_t node, const struct segment *s,
+		       const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
-	uint64_t got, sent = c->at_ns;
+	uint64_t got = request_time(k->w, c->task, s->task, hi);
 	uint32_t busy;
 
-	/* a packet: the sender until it was sent, then the way */
-	if (sent && sent < hi) {
-		thing(k, node, CHAIN_NET, object_name(k->w, c->object), 0, sent > lo ? sent : lo,
-		      hi, ACCOUNT_NETWORK);
-		hi = sent;
-	}
-	if (hi <= lo)
-		return;
-	got = request_time(k->w, c->task, s->task, hi);
 	if (got > lo) {
 		busy = named_layer(k, node, c->task, CHAIN_RUN, NOTE_BUSY, lo);
 		chains_emit(k->w->chains, busy, lo, got, ACCOUNT_BUSY_OTHER);
 		lo = got;
 	}
-	walk_task(k, node, c->task, lo, hi, depth + 1, 0);
+	walk_next(k, node, c->task, lo, hi, 0);
 }
 
 /*
  * A lock: each time that somebody released it to a waiter ends the turn of one holder. What is
  * missing there would give one holder's turn to another.
  */
-static void walk_holders(struct walker *k, uint32_t node, const struct segment *s, uint64_t lo,
-			 uint64_t hi, unsigned int depth)
+static void walk_holders(struct chain_walker *k, uint32_t node, const struct segment *s,
+			 uint64_t lo, uint64_t hi)
 {
 	const struct release *r;
 	uint64_t after = 0, end = hi, from;
@@ -267,15 +281,15 @@ static void walk_holders(struct walker *k, uint32_t node, const struct segment *
 		if (r->at_ns <= lo)
 			break;
 		from = r->at_ns;
-		walk_task(k, node, holder, from, end, depth + 1, 0);
+		walk_next(k, node, holder, from, end, 0);
 		end = from;
 		holder = r->waker;
 	}
-	walk_task(k, node, holder, lo, end, depth + 1, 0);
+	walk_next(k, node, holder, lo, end, 0);
 }
 
-static void walk_request(struct walker *k, uint32_t node, const struct segment *s,
-			 const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+static void walk_request(struct chain_walker *k, uint32_t node, const struct segment *s,
+			 const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
 	uint32_t name = object_name(k->w, c->object ? c->object : s->object);
 	enum wait_account device =
@@ -286,17 +300,17 @@ static void walk_request(struct walker *k, uint32_t node, const struct segment *
 		submit = hi;
 	/* somebody else submitted it while this one was waiting */
 	if (submit > lo && c->task != s->task)
-		walk_task(k, node, c->task, lo, submit, depth + 1, 0);
+		walk_next(k, node, c->task, lo, submit, 0);
 	else
 		submit = lo;
 	issue = !issue || issue < submit ? submit : issue < hi ? issue : hi;
-	thing(k, node, CHAIN_IO, name, NOTE_QUEUED, submit, issue, ACCOUNT_IO_QUEUE);
-	thing(k, node, CHAIN_IO, name, 0, issue, hi, device);
+	thing(k, node, thing_of(CHAIN_IO, name, NOTE_QUEUED), submit, issue, ACCOUNT_IO_QUEUE);
+	thing(k, node, thing_of(CHAIN_IO, name, 0), issue, hi, device);
 }
 
 /* A worker acts for whoever gave it the work: before it was queued, that one. */
-static void walk_work(struct walker *k, uint32_t node, const struct segment *s,
-		      const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+static void walk_work(struct chain_walker *k, uint32_t node, const struct segment *s,
+		      const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
 	const struct wait_cause *by = waits_context(k->w, c->next);
 	uint64_t queued = c->at_ns < lo ? lo : c->at_ns < hi ? c->at_ns : hi;
@@ -305,18 +319,21 @@ static void walk_work(struct walker *k, uint32_t node, const struct segment *s,
 		queued = lo;
 	if (!by)
 		walk_hole(k, node, c->task, lo, queued, 0);
-	else if (queued > lo)
-		walk_cause(k, node, s, by, lo, queued, depth + 1);
-	walk_task(k, node, c->task, queued, hi, depth + 1, 0);
+	else if (queued > lo) {
+		k->depth++;
+		walk_cause(k, node, s, by, lo, queued);
+		k->depth--;
+	}
+	walk_next(k, node, c->task, queued, hi, 0);
 }
 
-void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
-		const struct wait_cause *c, uint64_t lo, uint64_t hi, unsigned int depth)
+void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
+		const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
 	enum wait_kind kind = (enum wait_kind)s->kind;
 	struct chains *chains = k->w->chains;
 
-	if (depth > MAX_DEPTH) {
+	if (k->depth > MAX_DEPTH) {
 		k->w->stats.limits++;
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
@@ -329,26 +346,28 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 	switch ((enum wait_ender)c->kind) {
 	case ENDER_TASK:
 		if (s->lock && c == &s->cause)
-			walk_holders(k, node, s, lo, hi, depth);
+			walk_holders(k, node, s, lo, hi);
 		else
-			walk_waker(k, node, s, c, lo, hi, depth);
+			walk_waker(k, node, s, c, lo, hi);
 		return;
 	case ENDER_REQUEST:
-		walk_request(k, node, s, c, lo, hi, depth);
+		walk_request(k, node, s, c, lo, hi);
 		return;
 	case ENDER_WORK:
 	case ENDER_URING:
-		walk_work(k, node, s, c, lo, hi, depth);
+		walk_work(k, node, s, c, lo, hi);
 		return;
 	case ENDER_TIMER:
-		thing(k, node, CHAIN_TIMER, 0, 0, lo, hi,
+		thing(k, node, thing_of(CHAIN_TIMER, 0, 0), lo, hi,
 		      wait_is_deliberate(kind) ? ACCOUNT_DELIBERATE : ACCOUNT_TIMED_OUT);
 		return;
 	case ENDER_OTHER_TIMER:
-		thing(k, node, CHAIN_TIMER, cause_name(k->w, c), 0, lo, hi, ACCOUNT_HARDWARE);
+		thing(k, node, thing_of(CHAIN_TIMER, cause_name(k->w, c), 0), lo, hi,
+		      ACCOUNT_HARDWARE);
 		return;
 	case ENDER_NETWORK:
-		thing(k, node, CHAIN_NET, object_name(k->w, c->object ? c->object : s->object), 0,
+		thing(k, node,
+		      thing_of(CHAIN_NET, object_name(k->w, c->object ? c->object : s->object), 0),
 		      lo, hi,
 		      wait_kind_info(kind)->account == ACCOUNT_IDLE ? ACCOUNT_IDLE
 								    : ACCOUNT_NETWORK);
@@ -356,9 +375,10 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 	case ENDER_IRQ:
 	case ENDER_SOFTIRQ:
 	case ENDER_IPI:
-		thing(k, node, CHAIN_INTERRUPT,
-		      c->task ? task_at(k->w, c->task)->comm : cause_name(k->w, c), 0, lo, hi,
-		      ACCOUNT_HARDWARE);
+		thing(k, node,
+		      thing_of(CHAIN_INTERRUPT,
+			       c->task ? task_at(k->w, c->task)->comm : cause_name(k->w, c), 0),
+		      lo, hi, ACCOUNT_HARDWARE);
 		return;
 	case ENDER_LOST:
 		chains_emit(chains, node, lo, hi, ACCOUNT_LOST);
@@ -373,8 +393,8 @@ void walk_cause(struct walker *k, uint32_t node, const struct segment *s,
 	}
 }
 
-void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
-		  uint64_t hi, unsigned int depth, unsigned int notes)
+void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
+		  uint64_t hi, unsigned int notes)
 {
 	struct chains *chains = k->w->chains;
 	uint32_t node;
@@ -397,8 +417,10 @@ void walk_segment(struct walker *k, uint32_t parent, const struct segment *s, ui
 	case SEGMENT_SLEEP:
 		if (!s->cause.kind)
 			notes |= NOTE_STILL;
+		if (s->cause.kind == ENDER_TASK && s->cause.number)
+			notes |= NOTE_SIGNAL;
 		node = walk_layer(k, parent, s, notes);
-		walk_cause(k, node, s, &s->cause, lo, hi, depth);
+		walk_cause(k, node, s, &s->cause, lo, hi);
 		return;
 	default:
 		return;

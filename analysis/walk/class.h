@@ -4,8 +4,7 @@
  * (walk_class_of()); an operation has no snapshots, so the name of its system call decides and, for
  * futex, what its calls waited for. Pure.
  */
-#ifndef PEAKTOP_WALK_CLASS_H
-#define PEAKTOP_WALK_CLASS_H
+#pragma once
 
 #include "analysis/latency/model.h"
 #include "analysis/walk/walk.h"
@@ -23,4 +22,9 @@ bool op_is_stuck(const struct op *op, uint64_t elapsed_ns);
 /* True if no call has finished and the oldest open call began before the measurement. */
 bool op_began_before(const struct op *op, uint64_t elapsed_ns);
 
-#endif
+/*
+ * Returns how much of one CPU the targets use outside of system calls, by their CPU time and the
+ * time in calls that are neither idle nor asleep: 1 is one CPU. 0 if it is not known because some
+ * calls or threads are not measured.
+ */
+double own_code_share(struct model *m);

@@ -54,13 +54,20 @@ static bool is_at(const struct known_stack *k, struct stack_place at)
 	       k->at.sp == at.sp;
 }
 
+static bool same_function(const struct rec_frame *a, const struct rec_frame *b)
+{
+	if (a->module != b->module)
+		return false;
+	return a->function || b->function ? a->function == b->function : a->offset == b->offset;
+}
+
+/* A function may have called the next one from several places. */
 static bool same_frames(const struct known_stack *k, const struct rec_thread_snapshot *l)
 {
 	bool same = k->nr == l->nr_frames;
 
 	for (uint32_t i = 0; same && i < k->nr; i++)
-		same = k->frames[i].module == l->frames[i].module &&
-		       k->frames[i].offset == l->frames[i].offset;
+		same = same_function(&k->frames[i], &l->frames[i]);
 	return same;
 }
 

@@ -5,8 +5,7 @@
  * at the same place before, with its stack at the same height, it has the frames of that sleep.
  * Pure.
  */
-#ifndef PEAKTOP_KNOWN_STACKS_H
-#define PEAKTOP_KNOWN_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void known_stacks_note(struct known_stacks *k, struct stack_place at,
  */
 bool known_stacks_fill(const struct known_stacks *k, struct stack_place at,
 		       struct rec_thread_snapshot *l);
-
-#endif

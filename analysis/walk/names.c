@@ -37,6 +37,7 @@ bool walk_name_starts(const char *function)
 					     "_dl_start_user",
 					     "runtime.goexit",
 					     "runtime.goexit.abi0",
+					     "runtime.rt0_go",
 					     "runtime.rt0_go.abi0",
 					     "runtime.mstart",
 					     "runtime.mstart.abi0",
@@ -48,6 +49,9 @@ bool walk_name_starts(const char *function)
 bool walk_name_takes_lock(const char *function)
 {
 	static const char *const locks[] = {"take_gil",
+					    "PyEval_RestoreThread",
+					    "PyEval_AcquireThread",
+					    "PyGILState_Ensure",
 					    "pthread_mutex_lock",
 					    "__pthread_mutex_lock",
 					    "__lll_lock_wait",
@@ -73,6 +77,27 @@ bool walk_name_takes_lock(const char *function)
 					    "parking_lot::raw_mutex::RawMutex::lock_slow"};
 
 	return is_one_of(function, locks, sizeof(locks) / sizeof(locks[0]), "@(");
+}
+
+bool walk_name_waits_for_condition(const char *function)
+{
+	static const char *const waits[] = {"pthread_cond_timedwait", "pthread_cond_clockwait",
+					    "pthread_cond_wait"};
+
+	return is_one_of(function, waits, sizeof(waits) / sizeof(waits[0]), "@");
+}
+
+bool walk_name_schedules(const char *function)
+{
+	static const char *const schedulers[] = {"runtime.schedule", "runtime.findRunnable",
+						 "runtime.findrunnable"};
+
+	return is_one_of(function, schedulers, sizeof(schedulers) / sizeof(schedulers[0]), "");
+}
+
+bool walk_name_is_python(const char *module)
+{
+	return !strncmp(module, "python3", 7) || !strncmp(module, "libpython3", 10);
 }
 
 bool walk_name_is_libc(const char *module)

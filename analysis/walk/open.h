@@ -4,8 +4,7 @@
  * (SNAPSHOTS_FOR_OPEN), one per thread. A call that began before peaktop started is found
  * by its frame on the stack, or by the system call that the thread is in.
  */
-#ifndef PEAKTOP_OPEN_H
-#define PEAKTOP_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct open_ask {
  */
 bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
 		  uint32_t *frame);
-
-#endif

@@ -9,7 +9,9 @@
 
 enum { CHECK_SNAPSHOTS = 50, SAME_CHECKS = 4 };
 #define CHECK_NS 500000000ull
-#define IDLE_SETTLED_NS 3000000000ull /* a program that only waited for this long is idle */
+/* what was seen in a program that only waited for this long is the answer */
+#define WAITS_SETTLED_NS 3000000000ull
+#define ONE_WAIT 0.9 /* this fraction of the work is nearly all of it */
 
 struct walk *walk_new(void)
 {
@@ -197,11 +199,11 @@ static bool says_nothing(const char *name, size_t n, bool sleeps)
 					     "io_schedule",
 					     "io_schedule_timeout"};
 
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
 		if (strlen(always[i]) == n && !memcmp(always[i], name, n))
 			return true;
 	}
-	for (size_t i = 0; sleeps && i < sizeof(asleep) / sizeof(asleep[0]); i++) {
+	for (size_t i = 0; sleeps && i < ARRAY_SIZE(asleep); i++) {
 		if (strlen(asleep[i]) == n && !memcmp(asleep[i], name, n))
 			return true;
 	}
@@ -291,7 +293,7 @@ static int self_add(struct walk_tree_node *n, const struct rec_thread_snapshot *
 				snapshot->weight_ns);
 		}
 	} else {
-		cause_of_sleep(&snapshot->sleep, &cause);
+		cause_of_sleep(&snapshot->sleep, snapshot->kernel, &cause);
 		n->self->wait_ns[class] += snapshot->weight_ns;
 	}
 	cause_tally_add(&n->self->causes[class], &cause, snapshot->weight_ns);
@@ -354,13 +356,41 @@ static void take_thread(struct walk *w, const struct rec_thread *t)
 		w->first_ns = t->at_ns > t->wall_ns ? t->at_ns - t->wall_ns : 1;
 	if (t->at_ns > w->last_ns)
 		w->last_ns = t->at_ns;
-	w->wall_ns += t->wall_ns;
-	w->cpu_ns += t->cpu_ns;
+	w->wall_ns += t->wall_ns + t->unseen_cpu_ns;
+	w->cpu_ns += t->cpu_ns + t->unseen_cpu_ns;
+	w->faults += t->faults + t->unseen_faults;
+	if (t->fault_high_ns) {
+		w->fault_low_ns = t->fault_low_ns;
+		w->fault_high_ns = t->fault_high_ns;
+	}
 	w->runqueue_ns += t->runqueue_ns;
+	walk_note_times(w, t);
+	if (t->quota_ns) {
+		struct cause quota;
+
+		cause_of_host_wait(&(struct rec_host_wait){.kind = HOST_WAIT_QUOTA,
+							   .name = t->quota_of,
+							   .detail = t->quota_detail},
+				   &quota);
+		cause_tally_add(&w->quotas, &quota, t->quota_ns);
+		w->quota_ns += t->quota_ns;
+	}
 	if (!(w->threads[hash / 32 % 1024] & 1u << hash % 32)) {
 		w->threads[hash / 32 % 1024] |= 1u << hash % 32;
 		w->nr_threads++;
 	}
+}
+
+/*
+ * True if nearly all of the work is one wait. Waits are few, but their whole time is known, unlike
+ * that of CPU samples.
+ */
+static bool is_one_wait(const struct walk_result *r)
+{
+	const struct walk_path *p = &r->paths[0];
+
+	return p->class == WALK_WORK && p->evidence == EVIDENCE_WITNESSED && !p->flat &&
+	       p->of_class >= ONE_WAIT;
 }
 
 /* Checks whether the first path still leads to the same place. */
@@ -371,7 +401,7 @@ static void check(struct walk *w)
 
 	w->checked = w->snapshots;
 	w->checked_ns = w->last_ns;
-	if (walk_result(w, NULL, NULL, NULL, &r))
+	if (walk_result(w, NULL, &r))
 		return;
 	for (unsigned int i = 0; r.nr_paths && i < r.paths[0].nr_frames; i++) {
 		const struct walk_node *n = &r.nodes[r.paths[0].frames[i]];
@@ -382,7 +412,7 @@ static void check(struct walk *w)
 		signature = (signature ^ n->function.module ^ n->function.offset ^ n->kind) *
 			    1099511628211ull;
 	}
-	w->idle = r.nr_paths && r.lead != WALK_WORK;
+	w->few_suffice = r.nr_paths && (r.lead != WALK_WORK || is_one_wait(&r));
 	w->same = signature == w->signature ? w->same + 1 : 0;
 	w->signature = signature;
 	walk_result_release(&r);
@@ -392,10 +422,15 @@ bool walk_settled(const struct walk *w)
 {
 	if (!w->asked)
 		return false;
-	/* The scheduler's statistics show no work, so more snapshots would not find any. */
-	if (w->idle && w->same && w->last_ns - w->first_ns >= IDLE_SETTLED_NS)
+	/* The scheduler's statistics show no other work, so more snapshots would not find any. */
+	if (w->few_suffice && w->same && w->last_ns - w->first_ns >= WAITS_SETTLED_NS)
 		return true;
 	return w->work_snapshots >= w->ask.min_snapshots && w->same >= SAME_CHECKS;
+}
+
+bool walk_is_empty(const struct walk *w)
+{
+	return !w->snapshots;
 }
 
 static int take_walk(struct walk *w, const struct rec_walk *ask)

@@ -17,11 +17,9 @@
  *
  * Pure: records in, answers out. Memory is bounded.
  */
-#ifndef PEAKTOP_WALK_H
-#define PEAKTOP_WALK_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/descent/causes.h"
@@ -60,6 +58,8 @@ int walk_feed(struct walk *w, const struct record *rec);
 bool walk_asked(const struct walk *w);
 /* True if there are enough snapshots and the first path has not changed for a while. */
 bool walk_settled(const struct walk *w);
+/* True if it has no snapshot yet. */
+bool walk_is_empty(const struct walk *w);
 
 enum walk_node_kind {
 	WALK_PROCESS = 0, /* the parent of all roots */
@@ -102,7 +102,9 @@ struct walk_path {
 	bool cut;		/* the maximum depth ended the path */
 	bool flat;		/* no path stands out below its last frame: see `tops` */
 	bool unsure;		/* idle, or a wait for another thread or a timer inside a request */
-	double main_thread;	/* share of its time that the first thread of a process spent */
+	bool scheduler;	     /* of `unsure`: idle in the scheduler of coroutines, its last frame */
+	bool perhaps_faults; /* its cause is own code or page faults, perhaps the other one */
+	double main_thread;  /* share of its time that the first thread of a process spent */
 	unsigned int nr_pcs;
 	struct walk_pc pcs[WALK_PCS]; /* code addresses with CPU samples, heaviest first */
 };
@@ -131,6 +133,8 @@ struct walk_result {
 	double unknown_callers;	      /* share of the time whose callers are not known */
 	char unknown_why[CAUSE_TEXT]; /* why most of these callers are not known */
 	double unsure; /* share of the time in idle waits that may be part of a request */
+	/* share of the CPU time that page faults take: at least, at most */
+	double faults_low, faults_high;
 	/* share of the time in code that belongs to no file */
 	double unnamed;
 	double explained;
@@ -146,23 +150,34 @@ struct walk_result {
 	struct walk_node *nodes; /* parents before children; [0] is the process */
 };
 
-/*
- * `starts` returns true for functions that only start a program or a thread (may be NULL).
- * They are not roots: the walk skips them at the top of the tree.
- */
-typedef bool (*walk_starts_fn)(void *ctx, struct rec_code function);
-/*
- * `locks` returns true for functions that take a lock (may be NULL). A wait below such a function
- * is work and not idle, whatever the system call. Returns 0 or -ENOMEM.
- */
-int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
+/* What names tell about functions. */
+struct walk_functions {
+	/*
+	 * True for functions that only start a program or a thread. They are not roots: the walk
+	 * skips them at the top of the tree.
+	 */
+	bool (*starts)(void *ctx, struct rec_code function);
+	/*
+	 * True for functions that take a lock when they call `callee` (module 0: the system call
+	 * itself). A wait there is work and not idle, whatever the system call.
+	 */
+	bool (*locks)(void *ctx, struct rec_code function, struct rec_code callee);
+	/*
+	 * True for functions that look for a coroutine to run. A thread that waits there says
+	 * nothing about what the coroutines wait for.
+	 */
+	bool (*schedules)(void *ctx, struct rec_code function);
+	void *ctx;
+};
+/* `functions` may be NULL. Returns 0 or -ENOMEM. */
+int walk_result(const struct walk *w, const struct walk_functions *functions,
 		struct walk_result *out);
 /* True if `p` and `without` are of the same system call with the same kind of cause, and only the
  * callers of `p` are known. */
 bool walk_is_same_call(const struct walk_result *r, const struct walk_path *p,
 		       const struct walk_path *without);
 /* The path with most of the timed sleep, if the answer begins with something else although most
- * of all time is timed sleep; else NULL. */
+ * of all time, or of the time of a process's first thread, is timed sleep; else NULL. */
 const struct walk_path *walk_main_sleep(const struct walk_result *r);
 /*
  * Returns true if the answer is "idle", but half of a thread's time or more is in waits that may be
@@ -173,5 +188,3 @@ bool walk_unsure(const struct walk_result *r);
  * NULL. */
 const struct walk_path *walk_main_unsure(const struct walk_result *r);
 void walk_result_release(struct walk_result *r);
-
-#endif

@@ -8,7 +8,6 @@
  * waits for its clients elsewhere.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/walk/walk_tree.h"
 
@@ -29,67 +28,6 @@ enum {
 	/* a loop that sleeps on purpose for this percentage of a thread's time is paced by that */
 	PACE_PERCENT = 10,
 };
-
-static struct walk_thread *thread_of(struct walk *w, uint32_t tid)
-{
-	for (uint32_t i = 0; i < w->nr_judged; i++) {
-		if (w->judged[i].tid == tid)
-			return &w->judged[i];
-	}
-	if (!w->judged)
-		w->judged = calloc(WALK_JUDGED, sizeof(*w->judged));
-	if (!w->judged || w->nr_judged == WALK_JUDGED)
-		return NULL;
-	w->judged[w->nr_judged].tid = tid;
-	return &w->judged[w->nr_judged++];
-}
-
-/* Space saving: a new leaf replaces the lightest, whose time is not judged any more. */
-static struct walk_leaf *leaf_of(struct walk_thread *t, uint32_t node)
-{
-	struct walk_leaf *lightest = &t->leaf[0];
-
-	for (uint32_t i = 0; i < t->nr; i++) {
-		struct walk_leaf *l = &t->leaf[i];
-
-		if (l->node == node)
-			return l;
-		if (l->all_ns < lightest->all_ns)
-			lightest = l;
-	}
-	if (t->nr < WALK_LEAVES)
-		lightest = &t->leaf[t->nr++];
-	*lightest = (struct walk_leaf){.node = node};
-	return lightest;
-}
-
-void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
-		      enum walk_class class, uint32_t node)
-{
-	const char *call = snapshot->sleep.call ? snapshot->sleep.call : "";
-	struct walk_thread *t;
-	struct walk_leaf *l;
-
-	t = thread_of(w, snapshot->tid);
-	if (!t)
-		return;
-	l = leaf_of(t, node);
-	l->all_ns += snapshot->weight_ns;
-	if (snapshot->kind == WITNESS_RUN) {
-		l->run_ns += snapshot->weight_ns;
-		t->runs++;
-	} else if (class == WALK_SLEEP) {
-		l->sleep_ns += snapshot->weight_ns;
-	} else if (class == WALK_IDLE) {
-		l->idle_ns += snapshot->weight_ns;
-		l->awaits_own = snapshot->awaits == AWAITS_OWN;
-		l->awaits_pair = snapshot->awaits == AWAITS_PAIR;
-		l->serves = snapshot->serves || snapshot->awaits == AWAITS_OTHERS;
-		l->for_thread = snapshot->sleep.object == SLEEP_ON_FUTEX ||
-				!strncmp(call, "sem", 3) || l->awaits_own ||
-				(l->awaits_pair && !l->serves);
-	}
-}
 
 static bool is_below(const struct walk *w, uint32_t node, uint32_t above)
 {
@@ -112,6 +50,16 @@ static uint64_t spent_below(const struct walk *w, const struct walk_thread *t, u
 	return ns;
 }
 
+/* Returns the CPU time of a thread in a node itself. */
+static uint64_t ran_in(const struct walk_thread *t, uint32_t node)
+{
+	for (uint32_t i = 0; i < t->nr; i++) {
+		if (t->leaf[i].node == node)
+			return t->leaf[i].run_ns;
+	}
+	return 0;
+}
+
 /*
  * Returns the outermost frame of a stack. All complete stacks of a thread have the same one; those
  * that were cut below it cannot tell where the thread's loop is.
@@ -124,11 +72,11 @@ static uint32_t outermost(const struct walk *w, uint32_t node)
 }
 
 /*
- * CPU time of threads: of all their code, of the function below their loop that leads to a wait,
- * and of the wait itself.
+ * CPU time of threads: of all their code, of the function that has their loop without its callees,
+ * of the function below it that leads to a wait, and of the wait itself.
  */
 struct running {
-	uint64_t all, handler, wait;
+	uint64_t all, loop, handler, wait;
 	uint32_t snapshots;
 };
 
@@ -148,8 +96,10 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 			found = true;
 		}
 		if (below * 100 >= runs * LOOP_PERCENT &&
-		    spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT)
+		    spent_below(w, t, i, false) * 100 >= all * LOOP_PERCENT) {
+			sum->loop += ran_in(t, i);
 			break;
+		}
 		handler = below;
 	}
 	sum->handler += handler;
@@ -159,11 +109,8 @@ static void add_running(const struct walk *w, const struct walk_thread *t, uint3
 	sum->snapshots += runs_of_all ? (uint32_t)((uint64_t)t->runs * runs / runs_of_all) : 0;
 }
 
-/*
- * Returns true if the wait lies below a function that does most of the work of the threads that
- * wait there, apart from the wait itself.
- */
-static bool is_in_request(const struct walk *w, uint32_t node)
+/* Returns the CPU time of all threads that wait there. */
+static struct running running_around(const struct walk *w, uint32_t node)
 {
 	struct running sum = {0};
 
@@ -173,8 +120,30 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 				add_running(w, &w->judged[k], node, &sum);
 		}
 	}
+	return sum;
+}
+
+/*
+ * Returns true if the wait lies below a function that does most of the work of the threads that
+ * wait there, apart from the wait itself.
+ */
+static bool is_in_request(const struct walk *w, uint32_t node)
+{
+	struct running sum = running_around(w, node);
+
 	return sum.snapshots >= MIN_RUNS && sum.handler > sum.wait &&
 	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
+}
+
+/*
+ * Returns true if the function that has the loop does most of the work itself, as interpreters do.
+ * Then the place of the wait says nothing about it.
+ */
+static bool is_in_working_loop(const struct walk *w, uint32_t node)
+{
+	struct running sum = running_around(w, node);
+
+	return sum.snapshots >= MIN_RUNS && sum.loop * 100 >= sum.all * WORK_PERCENT;
 }
 
 /* Returns the number of functions from a node up to `above`, without it. */
@@ -236,20 +205,71 @@ static bool is_in_paced_loop(const struct walk *w, const struct walk_thread *t,
 	return false;
 }
 
-/*
- * Returns true if the wait need not be the idleness of the thread: it is in a paced loop, or lies
- * so deep that it need not be the thread's own loop. A stack that ends early does not tell how deep
- * a wait lies.
- */
-static bool is_unsure(const struct walk *w, const struct walk_thread *t, const struct walk_leaf *l)
+/* Returns true if no function that leads to the wait is known. */
+static bool has_no_callers(const struct walk *w, uint32_t node)
 {
-	if (l->idle_ns && (l->awaits_pair || (!l->serves && is_in_paced_loop(w, t, l))))
+	return w->nodes[outermost(w, node)].kind == WALK_UNKNOWN && !functions_below(w, node, 0);
+}
+
+/* Returns the system call of a node; NO_NODE: none. */
+static uint32_t call_above(const struct walk *w, uint32_t node)
+{
+	while (node && w->nodes[node].kind != WALK_SYSCALL)
+		node = w->nodes[node].parent;
+	return node ? w->nodes[node].name : NO_NODE;
+}
+
+/* Time of a thread in a system call below known functions, as it was judged. */
+struct judged_time {
+	uint64_t idle, blocked;
+};
+
+static struct judged_time judged_of_call(const struct walk_making *m, const struct walk_thread *t,
+					 const struct walk_leaf *l)
+{
+	const struct walk *w = m->w;
+	struct judged_time sum = {0};
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		const struct walk_leaf *other = &t->leaf[i];
+
+		if (has_no_callers(w, other->node) ||
+		    call_above(w, other->node) != call_above(w, l->node))
+			continue;
+		if (m->blocked_own[other->node])
+			sum.blocked += other->idle_ns;
+		else
+			sum.idle += other->idle_ns;
+	}
+	return sum;
+}
+
+/*
+ * Returns true if the wait need not be the idleness of the thread: it is in a paced loop, or in a
+ * loop that does the work itself; is for children, which may do the thread's work, for a FIFO that
+ * nobody opens, for an io_uring, or for a semaphore, which may be used as a lock; mostly lasts
+ * while a client is not answered; or lies so deep that it need not be the thread's own loop. A
+ * stack that ends early does not tell how deep.
+ */
+static bool is_unsure(const struct walk_making *m, const struct walk_thread *t,
+		      const struct walk_leaf *l)
+{
+	const struct walk *w = m->w;
+	struct judged_time others;
+
+	if (l->idle_ns && (l->awaits_pair || l->doubtful || l->owed_ns * 2 >= l->idle_ns ||
+			   (!l->serves && is_in_paced_loop(w, t, l))))
 		return true;
 	if (!l->idle_ns || !l->for_thread)
 		return false;
 	if (l->awaits_own && w->nodes[outermost(w, l->node)].kind == WALK_UNKNOWN)
 		return true;
-	return functions_below(w, l->node, 0) > (l->awaits_own ? LOOP_DEPTH : POOL_DEPTH);
+	if (has_no_callers(w, l->node)) {
+		others = judged_of_call(m, t, l);
+		return !others.idle && !others.blocked;
+	}
+	return functions_below(w, l->node, 0) > (l->awaits_own ? LOOP_DEPTH : POOL_DEPTH) ||
+	       is_in_working_loop(w, l->node);
 }
 
 bool walk_is_unsure(const struct walk_making *m, uint32_t node)
@@ -260,7 +280,7 @@ bool walk_is_unsure(const struct walk_making *m, uint32_t node)
 		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
 			const struct walk_leaf *l = &w->judged[k].leaf[i];
 
-			if (l->node == node && is_unsure(w, &w->judged[k], l))
+			if (l->node == node && is_unsure(m, &w->judged[k], l))
 				return true;
 		}
 	}
@@ -269,13 +289,47 @@ bool walk_is_unsure(const struct walk_making *m, uint32_t node)
 
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node)
 {
+	const struct walk_functions *names = m->functions;
 	const struct walk *w = m->w;
+	struct rec_code callee = {0};
 
-	for (uint32_t i = node; m->locks && i; i = w->nodes[i].parent) {
-		if (w->nodes[i].kind == WALK_FUNCTION && m->locks(m->ctx, w->nodes[i].function))
+	for (uint32_t i = node; names && names->locks && i; i = w->nodes[i].parent) {
+		if (w->nodes[i].kind != WALK_FUNCTION)
+			continue;
+		if (names->locks(names->ctx, w->nodes[i].function, callee))
+			return true;
+		callee = w->nodes[i].function;
+	}
+	return false;
+}
+
+bool walk_is_scheduler(const struct walk_making *m, uint32_t node)
+{
+	const struct walk_functions *names = m->functions;
+	const struct walk_tree_node *n = &m->w->nodes[node];
+
+	return names && names->schedules && n->kind == WALK_FUNCTION &&
+	       names->schedules(names->ctx, n->function);
+}
+
+/* Returns true if the node is below the scheduler of coroutines. */
+static bool is_in_scheduler(const struct walk_making *m, uint32_t node)
+{
+	for (uint32_t i = node; i; i = m->w->nodes[i].parent) {
+		if (walk_is_scheduler(m, i))
 			return true;
 	}
 	return false;
+}
+
+static void add_blocked(struct walk_making *m, uint32_t node, uint64_t ns)
+{
+	m->blocked_own[node] += ns;
+	for (uint32_t n = node;; n = m->w->nodes[n].parent) {
+		m->blocked[n] += ns;
+		if (!n)
+			break;
+	}
 }
 
 /* Counts the waits of all threads at this leaf as blocked, once. */
@@ -290,12 +344,38 @@ static void leaf_is_blocked(struct walk_making *m, uint32_t node)
 		for (uint32_t i = 0; i < w->judged[k].nr; i++)
 			ns += w->judged[k].leaf[i].node == node ? w->judged[k].leaf[i].idle_ns : 0;
 	}
-	m->blocked_own[node] = ns;
-	for (uint32_t n = node;; n = w->nodes[n].parent) {
-		m->blocked[n] += ns;
-		if (!n)
-			break;
-	}
+	add_blocked(m, node, ns);
+}
+
+static void judge_by_callers(struct walk_making *m, const struct walk_thread *t,
+			     const struct walk_leaf *l)
+{
+	const struct walk *w = m->w;
+
+	if (is_in_scheduler(m, l->node))
+		m->unsure_ns += l->idle_ns;
+	else if (walk_is_in_lock(m, l->node) ||
+		 (l->for_thread && (is_in_request(w, l->node) || serves_elsewhere(w, t, l))))
+		leaf_is_blocked(m, l->node);
+	else if (is_unsure(m, t, l))
+		m->unsure_ns += l->idle_ns;
+}
+
+/*
+ * Of waits whose callers are not known the same part is blocked as of the thread's other waits in
+ * this system call.
+ */
+static void judge_by_others(struct walk_making *m, const struct walk_thread *t,
+			    const struct walk_leaf *l)
+{
+	struct judged_time others = judged_of_call(m, t, l);
+
+	if (l->for_thread && others.blocked)
+		add_blocked(m, l->node,
+			    (uint64_t)((double)l->idle_ns * (double)others.blocked /
+				       (double)(others.blocked + others.idle)));
+	else if (is_unsure(m, t, l))
+		m->unsure_ns += l->idle_ns;
 }
 
 int walk_judge_waits(struct walk_making *m)
@@ -306,20 +386,21 @@ int walk_judge_waits(struct walk_making *m)
 	m->blocked_own = calloc(w->nr_nodes, sizeof(*m->blocked_own));
 	if (!m->blocked || !m->blocked_own)
 		return -1;
-	for (uint32_t k = 0; k < w->nr_judged; k++) {
-		const struct walk_thread *t = &w->judged[k];
+	/* first the waits with callers, by which the others are judged */
+	for (int without = 0; without < 2; without++) {
+		for (uint32_t k = 0; k < w->nr_judged; k++) {
+			const struct walk_thread *t = &w->judged[k];
 
-		for (uint32_t i = 0; i < t->nr; i++) {
-			const struct walk_leaf *l = &t->leaf[i];
+			for (uint32_t i = 0; i < t->nr; i++) {
+				const struct walk_leaf *l = &t->leaf[i];
 
-			if (!l->idle_ns)
-				continue;
-			if (walk_is_in_lock(m, l->node) ||
-			    (l->for_thread &&
-			     (is_in_request(w, l->node) || serves_elsewhere(w, t, l))))
-				leaf_is_blocked(m, l->node);
-			else if (is_unsure(w, t, l))
-				m->unsure_ns += l->idle_ns;
+				if (!l->idle_ns || has_no_callers(w, l->node) != without)
+					continue;
+				if (without)
+					judge_by_others(m, t, l);
+				else
+					judge_by_callers(m, t, l);
+			}
 		}
 	}
 	return 0;

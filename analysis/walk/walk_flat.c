@@ -2,6 +2,7 @@
 /* A flat profile: no path stands out, so list the functions with the most time of their own. */
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
 /*
@@ -27,22 +28,16 @@ static int key_order(const void *a, const void *b)
 {
 	const struct top_key *x = a, *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->function.module != y->function.module)
-		return x->function.module < y->function.module ? -1 : 1;
-	if (x->function.offset != y->function.offset)
-		return x->function.offset < y->function.offset ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	return ascending(x->kind, y->kind) ?: ascending(x->function.module, y->function.module)
+	       ?: ascending(x->function.offset, y->function.offset) ?: ascending(x->name, y->name)
+	       ?: ascending(x->node, y->node);
 }
 
 static int time_order(const void *a, const void *b)
 {
 	const struct top_key *x = a, *y = b;
 
-	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : key_order(a, b);
+	return descending(x->ns, y->ns) ?: key_order(a, b);
 }
 
 /*

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
 /* Paths below this fraction of the first path of their class are not reported. */
 #define LEAST_OF_FIRST 0.1
-/* Share of one thread: a program with less work than this is idle or asleep. */
-#define BUSY_LEAST 0.1
-/* Idle time that is less than this share of the time asleep does not lead the answer. */
-#define IDLE_LEAST 0.1
 enum { CLASS_PATHS = 6 /* paths of each class */ };
 
 /* Returns the time to move from idle to work: waits that look idle but are part of a request. */
@@ -64,10 +61,7 @@ static int pcs_order(const void *a, const void *b)
 {
 	const struct walk_pc *x = a, *y = b;
 
-	return x->ns < y->ns			   ? 1
-	       : x->ns > y->ns			   ? -1
-	       : x->place.offset < y->place.offset ? -1
-						   : x->place.offset > y->place.offset;
+	return descending(x->ns, y->ns) ?: ascending(x->place.offset, y->place.offset);
 }
 
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth)
@@ -126,6 +120,8 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 	p->nr_pcs = n->self->nr_pcs;
 	memcpy(p->pcs, n->self->pcs, sizeof(p->pcs));
 	qsort(p->pcs, p->nr_pcs, sizeof(*p->pcs), pcs_order);
+	if (n->kind == WALK_FUNCTION || n->kind == WALK_UNKNOWN)
+		walk_judge_faults(m, index, p);
 	return p;
 }
 
@@ -137,12 +133,14 @@ bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, 
 {
 	const struct walk_tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
 
-	if (depth || n->kind != WALK_FUNCTION || !m->starts)
+	const struct walk_functions *names = m->functions;
+
+	if (depth || n->kind != WALK_FUNCTION || !names || !names->starts)
 		return false;
-	if (m->starts(m->ctx, n->function))
+	if (names->starts(names->ctx, n->function))
 		return true;
 	return only && only->next == NO_NODE && !n->self && only->kind == WALK_FUNCTION &&
-	       m->starts(m->ctx, only->function);
+	       names->starts(names->ctx, only->function);
 }
 
 /*
@@ -163,6 +161,26 @@ static double largest(const struct walk_making *m, uint32_t index, unsigned int 
 			most = ns;
 	}
 	return most;
+}
+
+/*
+ * If the node is the scheduler of coroutines, adds one path for all idle waits below it, which
+ * differ by chance, and returns true.
+ */
+static bool path_scheduler(struct walk_making *m, uint32_t index, unsigned int depth, double ns)
+{
+	struct walk_path *p;
+
+	if (m->class != WALK_IDLE || !walk_is_scheduler(m, index) || depth >= WALK_MAX_FRAMES)
+		return false;
+	m->chain[depth] = index;
+	p = walk_path_end(m, index, depth + 1, ns, false);
+	if (!p)
+		return true;
+	p->cause = (struct cause){.kind = CAUSE_UNKNOWN};
+	p->unsure = p->scheduler = true;
+	p->snapshots = m->w->nodes[index].snapshots;
+	return true;
 }
 
 static void follow(struct walk_making *m, uint32_t index, unsigned int depth, double least)
@@ -187,7 +205,7 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		if (ns <= 0 || (ns < least &&
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
-		if (walk_follow_kernel(m, i, depth))
+		if (walk_follow_kernel(m, i, depth) || path_scheduler(m, i, depth, ns))
 			continue;
 		if (depth >= m->w->ask.max_depth || depth >= WALK_MAX_FRAMES) {
 			/* maximum depth: report everything below as one path */
@@ -216,36 +234,9 @@ static int path_order(const void *a, const void *b)
 	const struct walk_path *x = a, *y = b;
 	bool queue_x = x->cause.kind == CAUSE_RUN_QUEUE, queue_y = y->cause.kind == CAUSE_RUN_QUEUE;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (queue_x != queue_y)
-		return queue_x ? 1 : -1;
-	if (is_of_main_thread(x) != is_of_main_thread(y))
-		return is_of_main_thread(x) ? -1 : 1;
-	if (x->share != y->share)
-		return x->share < y->share ? 1 : -1;
-	return x->frames[0] < y->frames[0] ? -1 : x->frames[0] > y->frames[0];
-}
-
-/* Decides which class of time the answer begins with, and the order of the others. */
-static void classes_rank(struct walk_result *r, unsigned int rank[WALK_CLASSES])
-{
-	const double *share = r->share;
-	bool busy = r->busy >= BUSY_LEAST || share[WALK_WORK] >= 0.5;
-
-	/*
-	 * A timed sleep is what the program asked for: it leads only if the program neither works
-	 * nor waits for anything.
-	 */
-	if (busy)
-		r->lead = WALK_WORK;
-	else
-		r->lead =
-		    share[WALK_IDLE] < IDLE_LEAST * share[WALK_SLEEP] ? WALK_SLEEP : WALK_IDLE;
-	if (share[r->lead] <= 0)
-		r->lead = share[WALK_WORK] > 0 ? WALK_WORK : WALK_SLEEP;
-	for (int c = 0; c < WALK_CLASSES; c++)
-		rank[c] = (enum walk_class)c == r->lead ? 0 : 1 + (unsigned int)c;
+	return ascending(x->rank, y->rank) ?: ascending(queue_x, queue_y)
+	       ?: descending(is_of_main_thread(x), is_of_main_thread(y))
+	       ?: descending(x->share, y->share) ?: ascending(x->frames[0], y->frames[0]);
 }
 
 static int paths_by_share(const void *a, const void *b)
@@ -275,8 +266,8 @@ static void paths_thin(struct walk_making *m, unsigned int from)
 	m->r->nr_paths = kept;
 }
 
-/* Time waiting for a CPU belongs to no code; attribute it to the root with the most work. */
-static void path_runqueue(struct walk_making *m, double runqueue_ns)
+/* Time without a CPU belongs to no code; attribute it to the root with the most work. */
+static void path_queued(struct walk_making *m, double ns, const struct cause *cause)
 {
 	double most = 0;
 	unsigned int from = m->r->nr_paths;
@@ -288,15 +279,15 @@ static void path_runqueue(struct walk_making *m, double runqueue_ns)
 			m->chain[0] = m->r->paths[i].frames[0];
 		}
 	}
-	if (!from || most <= 0 || runqueue_ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
+	if (!from || most <= 0 || ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
 		return;
 	m->class = WALK_WORK;
 	p = walk_path_new(m, 1);
 	if (!p)
 		return;
-	p->share = runqueue_ns / m->total;
+	p->share = ns / m->total;
 	p->of_class = m->r->share[WALK_WORK] > 0 ? p->share / m->r->share[WALK_WORK] : 0;
-	p->cause.kind = CAUSE_RUN_QUEUE;
+	p->cause = *cause;
 	p->evidence = EVIDENCE_MEASURED;
 }
 
@@ -340,12 +331,12 @@ static double span_ns(const struct walk *w, double total)
 	return total / (w->nr_threads ? w->nr_threads : 1);
 }
 
-int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn locks, void *ctx,
+int walk_result(const struct walk *w, const struct walk_functions *functions,
 		struct walk_result *out)
 {
 	unsigned int rank[WALK_CLASSES];
 	struct walk_making *m;
-	double seen = 0, cpu;
+	double seen = 0, cpu, span;
 
 	*out = (struct walk_result){.snapshots = w->snapshots,
 				    .threads = w->nr_threads,
@@ -363,12 +354,8 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 		return -ENOMEM;
 	}
 	out->nr_nodes = w->nr_nodes;
-	*m = (struct walk_making){.w = w,
-				  .r = out,
-				  .starts = starts,
-				  .locks = locks,
-				  .ctx = ctx,
-				  .scale = walk_run_scale(w)};
+	*m = (struct walk_making){
+	    .w = w, .r = out, .functions = functions, .scale = walk_run_scale(w)};
 	if (walk_judge_waits(m)) {
 		walk_judge_end(m);
 		free(m);
@@ -378,7 +365,7 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	cpu = (double)w->nodes[0].run_ns * m->scale;
 	for (int c = 0; c < WALK_CLASSES; c++)
 		seen += (double)w->nodes[0].wait_ns[c];
-	seen += cpu + (double)w->runqueue_ns;
+	seen += cpu + (double)w->runqueue_ns + (double)w->quota_ns;
 	/* The total is the wall time of REC_THREAD, unless the snapshots add up to more. */
 	m->total = (double)w->wall_ns > seen ? (double)w->wall_ns : seen;
 	if (m->total < 1)
@@ -388,13 +375,15 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 	for (int c = 0; c < WALK_CLASSES; c++)
 		out->share[c] = walk_inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
 	out->runqueue = (double)w->runqueue_ns / m->total;
-	out->share[WALK_WORK] += out->runqueue;
+	out->share[WALK_WORK] += out->runqueue + (double)w->quota_ns / m->total;
 	if (cause_tally_top(&w->stops))
 		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
 		       sizeof(out->unknown_why));
 	out->unsure = (double)m->unsure_ns / m->total;
-	out->busy = out->share[WALK_WORK] * m->total / span_ns(w, m->total);
-	classes_rank(out, rank);
+	walk_count_faults(m);
+	span = span_ns(w, m->total);
+	out->busy = out->share[WALK_WORK] * m->total / span;
+	walk_rank_classes(m, span, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {
 		unsigned int from = out->nr_paths;
 
@@ -409,7 +398,9 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 		for (unsigned int k = 0; k < out->paths[i].nr_frames; k++)
 			out->nodes[out->paths[i].frames[k]].followed = true;
 	}
-	path_runqueue(m, (double)w->runqueue_ns);
+	if (cause_tally_top(&w->quotas))
+		path_queued(m, (double)w->quota_ns, cause_tally_top(&w->quotas));
+	path_queued(m, (double)w->runqueue_ns, &(struct cause){.kind = CAUSE_RUN_QUEUE});
 	for (unsigned int i = 0; i < out->nr_paths; i++)
 		out->paths[i].rank = rank[out->paths[i].class];
 	qsort(out->paths, out->nr_paths, sizeof(*out->paths), path_order);
@@ -426,13 +417,16 @@ int walk_result(const struct walk *w, walk_starts_fn starts, walk_starts_fn lock
 const struct walk_path *walk_main_sleep(const struct walk_result *r)
 {
 	const struct walk_path *most = NULL;
+	bool mostly = r->share[WALK_SLEEP] > 0.5;
 
-	if (!r->nr_paths || r->paths[0].class == WALK_SLEEP || r->share[WALK_SLEEP] <= 0.5)
+	if (!r->nr_paths || r->paths[0].class == WALK_SLEEP)
 		return NULL;
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		const struct walk_path *p = &r->paths[i];
+		/* the first thread may serve requests, while the others only help it */
+		bool main = p->main_thread > 0.5 && p->share * r->threads > 0.5;
 
-		if (p->class == WALK_SLEEP && (!most || p->share > most->share))
+		if (p->class == WALK_SLEEP && (mostly || main) && (!most || p->share > most->share))
 			most = p;
 	}
 	return most;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tree of calls that is built from thread snapshots. Private to analysis/walk/. */
-#ifndef PEAKTOP_WALK_TREE_H
-#define PEAKTOP_WALK_TREE_H
+#pragma once
 
 #include "analysis/walk/walk.h"
 
@@ -37,13 +36,21 @@ enum { WALK_JUDGED = 256, WALK_LEAVES = 24 };
 /* The nodes in which a thread ran, was idle, or was blocked by another thread. */
 struct walk_thread {
 	uint32_t tid, runs /* snapshots on a CPU */, nr;
+	uint64_t cpu_ns; /* by REC_THREAD; 0: it never left its sleep */
+	uint64_t faults; /* page faults, by REC_THREAD */
 	struct walk_leaf {
 		uint32_t node;
 		bool for_thread;  /* the thread may wait for a lock of another thread */
 		bool awaits_own;  /* no client can end the wait (AWAITS_OWN) */
 		bool awaits_pair; /* perhaps a peer blocks it (AWAITS_PAIR) */
+		bool doubtful;	  /* for children that may do its work, a FIFO to be opened, an
+				     io_uring, or a semaphore */
 		bool serves;	  /* a client may end the wait */
+		bool inside;	  /* only a thread of the same process can end the wait */
+		bool for_clients; /* for connections or events that are not its own */
+		uint32_t runs;	  /* snapshots of running code */
 		uint64_t all_ns, run_ns, idle_ns;
+		uint64_t owed_ns;  /* of `idle_ns`: while a client is perhaps not answered */
 		uint64_t sleep_ns; /* asleep on purpose */
 	} leaf[WALK_LEAVES];
 };
@@ -55,8 +62,10 @@ struct walk {
 	uint32_t nr_nodes, cap_nodes;
 	char **names;
 	uint32_t nr_names, cap_names;
-	uint64_t wall_ns, cpu_ns, runqueue_ns, run_weight_ns;
-	uint64_t first_ns, last_ns; /* the span that REC_THREAD records cover */
+	uint64_t wall_ns, cpu_ns, runqueue_ns, quota_ns, run_weight_ns;
+	uint64_t faults, fault_low_ns, fault_high_ns; /* page faults, and what one takes */
+	struct cause_tally quotas;		      /* that were used up */
+	uint64_t first_ns, last_ns;		      /* the span that REC_THREAD records cover */
 	uint64_t snapshots, work_snapshots;
 	uint32_t threads[1024]; /* a bit set of hashed thread numbers, to count the threads */
 	uint32_t nr_threads;
@@ -64,8 +73,8 @@ struct walk {
 	    checked_ns; /* snapshots and `last_ns` when the first path was last checked */
 	uint64_t signature;
 	unsigned int same; /* checks in a row with the same first path */
-	/* result of the last check: the class of the first path is not work */
-	bool idle;
+	/* result of the last check: the first path is not work, or one wait is nearly all of it */
+	bool few_suffice;
 	struct walk_thread
 	    *judged; /* the first WALK_JUDGED threads that were seen; NULL: none yet */
 	uint32_t nr_judged;
@@ -76,8 +85,7 @@ struct walk {
 struct walk_making {
 	const struct walk *w;
 	struct walk_result *r;
-	walk_starts_fn starts, locks;
-	void *ctx;
+	const struct walk_functions *functions;
 	/*
 	 * For each node, with and without callees: time of waits that look idle but are part of a
 	 * request.
@@ -98,11 +106,16 @@ double walk_inclusive(const struct walk_making *m, const struct walk_tree_node *
 		      enum walk_class class);
 double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enum walk_class class);
 /*
- * walk_blocked.c: walk_note_thread() adds one snapshot. walk_judge_waits() finds the waits that are
- * part of a request; it returns 0, or -1 if out of memory. walk_judge_end() releases its arrays.
+ * walk_threads.c: walk_note_thread() adds one snapshot, walk_note_times() the times of a thread
+ * that has snapshots.
  */
 void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
 		      enum walk_class class, uint32_t node);
+void walk_note_times(struct walk *w, const struct rec_thread *thread);
+/*
+ * walk_blocked.c: walk_judge_waits() finds the waits that are part of a request; it returns 0, or
+ * -1 if out of memory. walk_judge_end() releases its arrays.
+ */
 int walk_judge_waits(struct walk_making *m);
 /*
  * Returns true if a wait that looks idle may be part of a request: no client can end it, and it
@@ -111,7 +124,21 @@ int walk_judge_waits(struct walk_making *m);
 bool walk_is_unsure(const struct walk_making *m, uint32_t node);
 /* Returns true if the node is below a function that takes a lock. */
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node);
+/* Returns true if the node is the scheduler of coroutines. */
+bool walk_is_scheduler(const struct walk_making *m, uint32_t node);
 void walk_judge_end(struct walk_making *m);
+/*
+ * walk_faults.c: walk_count_faults() fills in the part of the CPU time that page faults take.
+ * walk_judge_faults() makes them the cause of the path of a node whose own code ran, or puts that
+ * path in doubt, if they take most of its time.
+ */
+void walk_count_faults(struct walk_making *m);
+void walk_judge_faults(const struct walk_making *m, uint32_t node, struct walk_path *p);
+/*
+ * walk_lead.c: decides which class of time the answer begins with (m->r->lead), and the order of
+ * the others. `span`: the time of one thread, ns.
+ */
+void walk_rank_classes(struct walk_making *m, double span, unsigned int rank[WALK_CLASSES]);
 /*
  * Adds a path with the frames m->chain[0..depth). Returns NULL if there is no room, or no memory
  * (m->failed).
@@ -151,5 +178,3 @@ void walk_flatten(struct walk_making *m, unsigned int from);
  * the weight of CPU samples by it.
  */
 double walk_run_scale(const struct walk *w);
-
-#endif

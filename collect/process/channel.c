@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -207,15 +206,14 @@ int channel_flush(struct channel *c)
 /* Keep the descriptors that came with bytes [start, end) of the stream. */
 static int take_fds(struct channel *c, struct msghdr *msg, uint64_t start, uint64_t end)
 {
-	struct cmsghdr *cmsg;
-	size_t i, nr;
+	size_t nr;
 	int fd;
 
-	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
 		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
 			continue;
 		nr = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < nr; i++) {
+		for (size_t i = 0; i < nr; i++) {
 			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int), sizeof(int));
 			queue_push(&c->in_fds, fd, start, end);
 		}

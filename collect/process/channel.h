@@ -8,8 +8,7 @@
  * asks for are closed, and a frame without its descriptor is an error. Once a function has
  * returned an error other than -EAGAIN, -E2BIG or -EINVAL, the stream cannot be used any more.
  */
-#ifndef PEAKTOP_CHANNEL_H
-#define PEAKTOP_CHANNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ int channel_fill(struct channel *c);
 int channel_next(struct channel *c, const struct record **rec, int *fd);
 /* Get the next frame of any kind. */
 int channel_next_raw(struct channel *c, struct raw_frame *frame, int *fd);
-
-#endif

@@ -14,7 +14,7 @@ enum { MAX_ROOTS = 4096 };
 
 /* The code around the last queried address, kept because most queries are about the same
  * function. */
-struct range {
+struct cached_code {
 	uint64_t start, end;
 	bool with_symbols;
 	const uint8_t *code;
@@ -24,24 +24,20 @@ struct range {
 struct asked {
 	struct module *module; /* NULL: the file could not be opened */
 	struct decoder *decoder;
-	struct range range;
+	struct cached_code range;
 };
 
 /* Number of call frame descriptions (FDEs) that begin at or before the address. */
 static size_t fdes_before(struct module *m, uint64_t vaddr)
 {
-	size_t low;
 	struct module_fde fde;
 
-	low = lower_bound(i, module_nr_fdes(m), !module_fde(m, i, &fde) && fde.start <= vaddr);
-	return low;
+	return lower_bound(i, module_nr_fdes(m), !module_fde(m, i, &fde) && fde.start <= vaddr);
 }
 
 static size_t functions_before(struct module *m, uint64_t vaddr)
 {
-	size_t low = lower_bound(i, module_nr_functions(m), module_function(m, i)->vaddr <= vaddr);
-
-	return low;
+	return lower_bound(i, module_nr_functions(m), module_function(m, i)->vaddr <= vaddr);
 }
 
 /*
@@ -49,7 +45,7 @@ static size_t functions_before(struct module *m, uint64_t vaddr)
  * the FDE that covers the address. If no FDE covers it, the range from the nearest function or
  * FDE before it to the next one after it.
  */
-static int range_find(struct module *m, uint64_t vaddr, struct range *r)
+static int range_find(struct module *m, uint64_t vaddr, struct cached_code *r)
 {
 	size_t fde = fdes_before(m, vaddr), function;
 	struct module_fde f;
@@ -80,7 +76,7 @@ static int range_find(struct module *m, uint64_t vaddr, struct range *r)
 
 /* The starts of functions within the range: one FDE may cover several functions that are
  * written in assembly. */
-static size_t roots_find(struct module *m, const struct range *r, uint64_t *roots)
+static size_t roots_find(struct module *m, const struct cached_code *r, uint64_t *roots)
 {
 	size_t nr = 0, i = r->start ? functions_before(m, r->start - 1) : 0;
 	const struct module_function *f;
@@ -93,28 +89,27 @@ static size_t roots_find(struct module *m, const struct range *r, uint64_t *root
 static int range_load(struct asked *a, uint64_t vaddr, bool with_symbols)
 {
 	static uint64_t roots[MAX_ROOTS];
-	struct range *r = &a->range;
+	struct cached_code *r = &a->range;
 	size_t nr;
 	int err;
 
 	boundaries_release(&r->boundaries);
-	*r = (struct range){.with_symbols = with_symbols};
+	*r = (struct cached_code){.with_symbols = with_symbols};
 	err = range_find(a->module, vaddr, r);
 	if (err)
 		return err;
 	nr = r->with_symbols ? roots_find(a->module, r, roots) : 0;
 	r->code = module_code(a->module, r->start, (size_t)(r->end - r->start));
-	err = r->code ? boundaries_init(&r->boundaries, a->decoder, r->code,
-					(size_t)(r->end - r->start), r->start, roots, nr)
-		      : -EIO;
+	r->boundaries = (struct boundaries){.start = r->start, .size = (size_t)(r->end - r->start)};
+	err = r->code ? boundaries_init(&r->boundaries, a->decoder, r->code, roots, nr) : -EIO;
 	if (err)
-		*r = (struct range){0};
+		*r = (struct cached_code){0};
 	return err;
 }
 
 static enum boundary answer(struct asked *a, uint64_t offset)
 {
-	struct range *r = &a->range;
+	struct cached_code *r = &a->range;
 	enum boundary found;
 	uint64_t vaddr;
 

@@ -3,8 +3,7 @@
  * The code reader: a process without privileges that finds instruction boundaries for the
  * collector (analysis/code/boundary.h). It gets the file of one module.
  */
-#ifndef PEAKTOP_CODE_READER_H
-#define PEAKTOP_CODE_READER_H
+#pragma once
 
 enum { CODE_READER_MAX_ASKED = 512 };
 
@@ -15,5 +14,3 @@ enum { CODE_READER_MAX_ASKED = 512 };
  * socket, or a negative errno if the sandbox fails.
  */
 int code_reader_serve(int socket, int fd);
-
-#endif

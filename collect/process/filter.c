@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -38,13 +37,13 @@ enum {
 
 /* A group of system calls, for the processes in `who`: `allowed` with any arguments, or
  * `deadly`. */
-struct group {
+struct call_group {
 	uint8_t who;
 	size_t nr;
 	const int *calls;
 };
 
-static const struct group allowed[] = {
+static const struct call_group allowed[] = {
     GROUP(ALL, SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev),
 	  SCMP_SYS(pread64), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(recvfrom),
 	  SCMP_SYS(sendto), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(lseek), SCMP_SYS(fstat),
@@ -94,7 +93,7 @@ static const struct group allowed[] = {
 };
 
 /* These processes never make these calls: if one does, it was taken over, so kill it. */
-static const struct group deadly[] = {
+static const struct call_group deadly[] = {
     GROUP(ALL, SCMP_SYS(process_vm_writev), SCMP_SYS(init_module), SCMP_SYS(finit_module),
 	  SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(mount),
 	  SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(unshare),
@@ -178,8 +177,8 @@ static const struct by_bits by_bits[] = {
     {PRIVILEGED, SCMP_SYS(open), 1, WRITING, O_RDONLY},
 };
 
-static int add_groups(scmp_filter_ctx ctx, uint8_t who, uint32_t action, const struct group *groups,
-		      size_t nr)
+static int add_groups(scmp_filter_ctx ctx, uint8_t who, uint32_t action,
+		      const struct call_group *groups, size_t nr)
 {
 	int err = 0;
 

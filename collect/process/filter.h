@@ -4,8 +4,7 @@
  * process of peaktop makes kills the process. All other calls fail with EPERM, so that a
  * library that tries an optional call can do without it.
  */
-#ifndef PEAKTOP_FILTER_H
-#define PEAKTOP_FILTER_H
+#pragma once
 
 enum filter_kind { FILTER_PARSER, FILTER_FRONT, FILTER_COLLECTOR, FILTER_OPENER };
 
@@ -14,5 +13,3 @@ enum filter_kind { FILTER_PARSER, FILTER_FRONT, FILTER_COLLECTOR, FILTER_OPENER 
  * process. Needs no_new_privs. Returns 0 or a negative errno.
  */
 int filter_enter(enum filter_kind kind);
-
-#endif

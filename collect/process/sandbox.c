@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/process/filter.h"
 #include "collect/process/sandbox_internal.h"
 
@@ -35,21 +36,16 @@ static int capabilities_get(struct capabilities *caps)
 
 static bool capabilities_any(const struct capabilities *caps)
 {
-	unsigned int i;
-
-	for (i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-		if (caps->data[i].effective | caps->data[i].permitted | caps->data[i].inheritable)
-			return true;
-	return false;
+	return any_of(i, _LINUX_CAPABILITY_U32S_3,
+		      caps->data[i].effective | caps->data[i].permitted |
+			  caps->data[i].inheritable);
 }
 
 /* Drop the bounding set. This needs CAP_SETPCAP; a process without it could regain nothing by
  * executing a program as root. */
 static int bounds_drop(void)
 {
-	unsigned int cap;
-
-	for (cap = 0; cap <= LAST_POSSIBLE_CAPABILITY; cap++)
+	for (unsigned int cap = 0; cap <= LAST_POSSIBLE_CAPABILITY; cap++)
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EINVAL)
 			return -errno;
 	if (prctl(PR_SET_SECUREBITS,
@@ -64,9 +60,8 @@ static int bounds_drop(void)
 static int capabilities_drop(void)
 {
 	struct capabilities caps;
-	int err;
+	int err = capabilities_get(&caps);
 
-	err = capabilities_get(&caps);
 	if (err)
 		return err;
 	if (caps.data[0].effective & (1U << CAP_SETPCAP)) {
@@ -167,9 +162,8 @@ bool sandbox_has_landlock(void)
 
 int sandbox_enter(enum sandbox_kind kind)
 {
-	int err;
+	int err = capabilities_drop();
 
-	err = capabilities_drop();
 	if (err)
 		return err;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))

@@ -6,8 +6,7 @@
  * threads. All return 0 or a negative errno; after an error the process must exit, because
  * it is only partly confined.
  */
-#ifndef PEAKTOP_SANDBOX_H
-#define PEAKTOP_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ bool privileges_invoker(const char *sudo_uid, const char *sudo_gid, uid_t *uid, 
  * the process stays root in name, but has no capability and cannot get one.
  */
 int privileges_drop(uid_t uid, gid_t gid);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of sandbox_enter(). Private to sandbox*.c. */
-#ifndef PEAKTOP_SANDBOX_INTERNAL_H
-#define PEAKTOP_SANDBOX_INTERNAL_H
+#pragma once
 
 #include "collect/process/sandbox.h"
 
@@ -10,5 +9,3 @@ int landlock_version(void);
 /* Restrict the process with Landlock. Returns 0 (also if the kernel has no Landlock) or a
  * negative errno. Needs no_new_privs. */
 int landlock_enter(enum sandbox_kind kind);
-
-#endif

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/process/sandbox_internal.h"
 
 #ifndef SYS_landlock_create_ruleset
@@ -95,12 +95,8 @@ static bool is_system_folder(const char *name)
 	static const char *const folders[] = {"bin",   "boot",	"dev",	  "etc",  "lib",
 					      "lib32", "lib64", "libx32", "proc", "run",
 					      "sbin",  "sys",	"usr"};
-	size_t i;
 
-	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (!strcmp(name, folders[i]))
-			return true;
-	return false;
+	return any_of(i, ARRAY_SIZE(folders), !strcmp(name, folders[i]));
 }
 
 /*
@@ -111,10 +107,9 @@ static int allow_root(int ruleset, uint64_t save)
 {
 	char path[NAME_MAX + 2] = "/";
 	struct dirent *entry;
-	DIR *dir;
 	int err = 0;
+	DIR *dir = opendir("/");
 
-	dir = opendir("/");
 	if (!dir)
 		return -errno;
 	while (!err && (entry = readdir(dir))) {
@@ -132,13 +127,12 @@ static int front_rules(int ruleset, uint64_t known)
 {
 	static const char *const devices[] = {"/dev/null", "/dev/tty", "/dev/pts"};
 	uint64_t save = FS_SAVE & known;
-	size_t i;
 	int err;
 
 	if (geteuid())
 		return allow(ruleset, "/", save);
 	err = allow_root(ruleset, save);
-	for (i = 0; !err && i < sizeof(devices) / sizeof(devices[0]); i++)
+	for (size_t i = 0; !err && i < ARRAY_SIZE(devices); i++)
 		err = allow(ruleset, devices[i], FS_WRITE_FILE);
 	return err;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What measuring costs: peaktop beside bpftrace, funclatency and perf trace, in one run.
 
-    bench.py [functions|syscalls|own|loss|slow|coverage|frames]...
+    bench.py [functions|syscalls|own|screen|loss|slow|coverage|frames]...
 
 A figure is the median of ROUNDS (5) rounds in which all tools take turns; `added` is against the same program unwatched
 in the same round. The floor is an empty BPF program on the very addresses that peaktop armed. One table an item, then a
@@ -335,6 +335,38 @@ def own():
     clean_up()
 
 
+def cpu_ns(pid):
+    total = 0
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/schedstat" % (pid, task)) as f:
+            total += int(f.read().split()[0])
+    return total
+
+
+def screen():
+    seconds, settled = 30, 66  # slices last a second from then on
+    title("The screen at 80x24 on one process, system calls only, at 1 Hz, beside top in the same run, %d s" % seconds)
+    table("system calls/s", "program", "CPU, % of one", "proportional, MB", "times top -d 1")
+    for rate in (50, 50000):
+        t = Target(os.path.join(BENCH, "syscall_rate"), rate)
+        t.go()
+        screens = {"top -d 1": Screen("top", "-d", "1"), "top -d 1 -p PID": Screen("top", "-d", "1", "-p", t.pid),
+                   "peaktop -p PID": Screen(PEAKTOP, "-p", t.pid)}
+        screens["peaktop -p PID"].shows("nanosleep", 30)
+        elapse(settled)
+        members = {name: family(s.pid) for name, s in screens.items()}
+        before, start = {p: cpu_ns(p) for pids in members.values() for p in pids}, time.monotonic()
+        elapse(seconds)
+        took, used = (time.monotonic() - start) * 1e9, {}
+        for name, pids in members.items():
+            used[name] = sum(cpu_ns(p) - before[p] for p in pids) / took * 100
+            row(rate, name, "%.2f" % used[name], "%.1f" % sum(memory_mb(p, "Pss") for p in pids),
+                "%.2f" % ratio(used[name], used["top -d 1"]))
+        expect("%d calls/s: at most 0.5%% of a CPU" % rate, used["peaktop -p PID"] <= 0.5, "%.2f%%, %.2f times top" % (
+            used["peaktop -p PID"], ratio(used["peaktop -p PID"], used["top -d 1"])))
+        clean_up()
+
+
 # --- the governor
 
 def interval(values):
@@ -472,7 +504,7 @@ def frames():
             expect("at most 1 KB a tick for the heatmap at 200x50", float(cell[4]) <= 1024, "%s bytes" % cell[4])
 
 
-ITEMS = [functions, syscalls, own, loss, slow, coverage, frames]
+ITEMS = [functions, syscalls, own, screen, loss, slow, coverage, frames]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [item.__name__ for item in ITEMS]

@@ -5,9 +5,12 @@
     budget.py [TEXT]          only the loads whose line contains TEXT; ROUNDS (1) runs of each
 
 A load runs unwatched, then watched for one whole run of peaktop (start and removal included), then unwatched again. It counts
-its own work. Loss: the CPU time of the watched part less what the same work took in the unwatched parts. The allowance is
+its own work. Beside it runs a twin that is never watched: what else happens on the machine, and peaktop's own processes, make the work of
+both dearer. Loss: the CPU time of the watched part less what the same work would have taken, which is what the twin's took, times the
+ratio of the two in the unwatched parts. The allowance is
 --max-overhead (1) percent of the load's CPU time or of one CPU, whichever is larger; three times that for a descent. Half of
-the loads have two busy loops beside them. Exit status 1 if the 95th percentile of the runs, as a share of the
+the loads have two busy loops beside them. If the two unwatched parts differ by more than half of the allowance, the machine was too
+restless to tell: the run is repeated, and left out after the third time. Exit status 1 if the 95th percentile of the runs, as a share of the
 allowance, is above 1.
 """
 import math
@@ -21,6 +24,7 @@ LOAD = os.path.join(BUILD, "bench", "budget")
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 PERCENT = float(os.environ.get("PERCENT", "1"))
 BASE = float(os.environ.get("BASE", "3"))  # seconds unwatched, before and after
+TRIES = 3  # runs of a load until the two unwatched parts agree
 SEVERAL = 3  # times the budget that a descent may borrow
 
 # name: threads, calls a second of each, multiplications a call, system calls a call; what peaktop is asked
@@ -45,11 +49,17 @@ def mark(load):
     return json.loads(load.out[have])
 
 
-def part(load, do):
-    before = mark(load)
+def part(loads, do):
+    """What each load did meanwhile, and what `do` returned."""
+    before = [mark(load) for load in loads]
     result = do()
-    after = mark(load)
-    return {key: after[key] - before[key] for key in after}, result
+    after = [mark(load) for load in loads]
+    return [{key: b[key] - a[key] for key in a} for a, b in zip(before, after)], result
+
+
+def price(done):
+    """CPU time of one unit of work, ns."""
+    return done["cpu_ns"] / max(done["work"], 1)
 
 
 def pause(seconds):
@@ -76,44 +86,58 @@ def peaktop(arguments, pid):
 def measure(name, busy):
     """One run: a dictionary, times in ns."""
     shape, arguments = LOADS[name]
-    load = Program([LOAD, *(str(x) for x in shape)])
+    load, twin = (Program([LOAD, *(str(x) for x in shape)]) for _ in range(2))
     loops = [Program([sys.executable, "-c", "while True: pass"]) for _ in range(2 if busy else 0)]
     try:
         pause(0.5)
-        before, _ = part(load, lambda: pause(BASE))
-        run, (document, own) = part(load, lambda: peaktop(arguments, load.pid))
+        before, _ = part((load, twin), lambda: pause(BASE))
+        (run, beside), (document, own) = part((load, twin), lambda: peaktop(arguments, load.pid))
         pause(0.3)
-        after, _ = part(load, lambda: pause(BASE))
+        after, _ = part((load, twin), lambda: pause(BASE))
     finally:
-        for program in (load, *loops):
+        for program in (load, twin, *loops):
             program.end()
-    per_work = (before["cpu_ns"] + after["cpu_ns"]) / max(before["work"] + after["work"], 1)
-    doubt = abs(before["cpu_ns"] / max(before["work"], 1) - after["cpu_ns"] / max(after["work"], 1)) / 2
+    ratios = [price(unwatched[0]) / price(unwatched[1]) for unwatched in (before, after)]
+    bare = run["work"] * price(beside)
+    doubt = abs(ratios[0] - ratios[1]) / 2 * bare
     allowed = PERCENT / 100 * max(run["cpu_ns"], run["wall_ns"]) * (SEVERAL if arguments[0] == "descend" else 1)
-    return {"wall": run["wall_ns"], "cpu": run["cpu_ns"], "loss": run["cpu_ns"] - run["work"] * per_work, "own": own,
-            "doubt": doubt * run["work"], "allowed": allowed, "told": document.get("cost", {}),
+    return {"wall": run["wall_ns"], "cpu": run["cpu_ns"], "loss": run["cpu_ns"] - bare * sum(ratios) / 2, "own": own,
+            "doubt": doubt, "allowed": allowed, "told": document.get("cost", {}),
             "status": document.get("status", "%d operations" % len(document.get("operations", [])))}
+
+
+def measure_well(name, busy):
+    """The first of some runs that tells the loss; else the last one."""
+    for _ in range(TRIES):
+        run = measure(name, busy)
+        if run["doubt"] <= run["allowed"] / 2:
+            break
+    return run
 
 
 def main():
     only = sys.argv[1] if len(sys.argv) > 1 else ""
-    shares = []
+    shares, unknown = [], 0
     print("| load | wall, s | CPU, s | lost, ms | +- | allowed, ms | share | told, ms | own CPU, ms | answer |\n|%s" % ("---|" * 10))
     for name in LOADS:
         for busy in (False, True):
             line = name + (", 2 busy loops" if busy else "")
             for _ in range(ROUNDS if only in line else 0):
-                r = measure(name, busy)
-                shares.append(r["loss"] / r["allowed"])
+                r = measure_well(name, busy)
+                share = r["loss"] / r["allowed"]
+                if r["doubt"] <= r["allowed"] / 2:
+                    shares.append(share)
+                else:
+                    unknown += 1
                 print("| %s | %.1f | %.2f | %.1f | %.1f | %.1f | %.2f | %.1f | %.0f | %s |" % (
-                    line, r["wall"] / 1e9, r["cpu"] / 1e9, r["loss"] / 1e6, r["doubt"] / 1e6, r["allowed"] / 1e6, shares[-1],
-                    r["told"].get("ns", 0) / 1e6, r["own"] / 1e6, r["status"]), flush=True)
+                    line, r["wall"] / 1e9, r["cpu"] / 1e9, r["loss"] / 1e6, r["doubt"] / 1e6, r["allowed"] / 1e6, share,
+                    r["told"].get("target_ns", 0) / 1e6, r["own"] / 1e6, r["status"]), flush=True)
     if not shares:
-        sys.exit("no load contains %r" % only)
+        sys.exit("no run of %r could be told" % only)
     shares.sort()
     p95 = shares[math.ceil(0.95 * len(shares)) - 1]
-    print("\n%s: the 95th percentile of %d runs lost %.2f of the allowance, the median %.2f" % (
-        "met" if p95 <= 1 else "NOT MET", len(shares), p95, statistics.median(shares)))
+    print("\n%s: the 95th percentile of %d runs lost %.2f of the allowance, the median %.2f; %d runs could not be told" % (
+        "met" if p95 <= 1 else "NOT MET", len(shares), p95, statistics.median(shares), unknown))
     sys.exit(p95 > 1)
 
 

@@ -4,6 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "analysis/module/module.h"
+#include "analysis/module/module_row.h"
 
 enum { ASKED = 200 };
 
@@ -32,6 +33,7 @@ static void ask_address(struct module *m, uint64_t vaddr)
 	struct module_inline inlines[8];
 	struct module_fde fde;
 	struct cfa cfa;
+	struct row row;
 	const char *file;
 	uint64_t start, end;
 	uint32_t line;
@@ -44,6 +46,7 @@ static void ask_address(struct module *m, uint64_t vaddr)
 	if (!module_fde_at(m, vaddr, &fde))
 		must(fde.start <= vaddr && vaddr < fde.end);
 	module_cfa(m, vaddr, &cfa);
+	module_row(m, vaddr, &row);
 	module_plt_name(m, vaddr);
 	module_slot_symbol(m, vaddr);
 	if (!module_line(m, vaddr, &file, &line))
@@ -65,7 +68,7 @@ static void ask(struct module *m)
 
 		must(f && (!i || f->vaddr > last));
 		last = f->vaddr;
-		must(module_function_index(m, f) == i);
+		must(f - module_function(m, 0) == (ptrdiff_t)i);
 		ask_function(m, f);
 		ask_address(m, f->vaddr);
 		ask_address(m, f->vaddr + f->size / 2);

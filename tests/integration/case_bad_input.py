@@ -53,10 +53,8 @@ def elf32():
     check(alive(t.pid), "the target died")
 
 
-@case("a verb that does not exist yet is refused in one line, whatever follows; -V takes nothing beside it")
-def missing_verbs():
-    for args in ([], ["--help"], ["old", "new"]):
-        refused(["resume", *args], (2,), "resume", "does not have this verb yet")
+@case("-V takes nothing beside it")
+def version():
     refused(["-V", "extra"], (2,), "-V")
 
 

@@ -56,6 +56,21 @@ def descent():
     check(cost["target_ns"] <= 1.5 * most, "lost %.1f of %.1f ms in %.1f s" % (cost["target_ns"] / 1e6, most / 1e6, seconds))
 
 
+@case("a descent that traces waits beside two threads that switch all the time keeps to its allowance", alone=True)
+def traced_waits():
+    t = Target("culprit_switches_help", 60)
+    t.go()
+    with NothingLeft(t.pid):
+        program = Peaktop("descend", "-p", t.pid, "-f", "serve_with_help", "--json", "--max-overhead", 1)
+        equal("exit status", program.wait(60), 0)
+    document = program.document()
+    cost = document["cost"]
+    check(any("wait" in path for path in document["paths"]), "no waits were traced: %s" % document["paths"])
+    # The allowance of two seconds may be spent at once.
+    most = max(cost["allowed_ns"], 3 * 0.01 * 2e9)
+    check(cost["target_ns"] <= 1.1 * most, "lost %.1f of %.1f ms" % (cost["target_ns"] / 1e6, most / 1e6))
+
+
 @case("bursts of system calls are few: each interrupts every CPU twice for each of its links", alone=True)
 def few_bursts():
     t = Target("syscalls", 400000)
@@ -78,6 +93,53 @@ def few_bursts():
     print("# %d links in %d s" % (len(seen), seconds), flush=True)
     # Four bursts a second of the two tracepoints of system calls, and the three that stay: begin, exec and end of threads.
     check(len(seen) <= 8 * seconds + 3, "%d links in %d s" % (len(seen), seconds))
+
+
+def turns_and_faults(pid):
+    """How often the process fell asleep, and page faults of its children that have ended."""
+    with open("/proc/%d/status" % pid) as f:
+        turns = int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", f.read(), re.M).group(1))
+    with open("/proc/%d/stat" % pid) as f:
+        return turns, int(f.read().rpartition(")")[2].split()[8])
+
+
+@case("a quiet process costs the collector at most 30 turns a second, and no child a second that reads its mappings")
+def few_turns():
+    seconds = 4
+    t = Target("rates", 2000, 120, 0)
+    program = Peaktop("watch", "-p", t.pid, "-f", "syscalls", "--json-lines", "--for", 600)
+    wait_for(lambda: len(program.out) >= 2, "slices are printed", 20)
+    collector = next(pid for pid in family(program.pid) if any(kind == "link" for kind, _ in bpf_held_by(pid)))
+    before = turns_and_faults(collector)
+    shown = len(program.out)
+    wait_for(lambda: len(program.out) >= shown + seconds, "time passes", 20)
+    turns, faults = (b - a for a, b in zip(before, turns_and_faults(collector)))
+    print("# %d turns, %d page faults of children in %d s" % (turns, faults, seconds), flush=True)
+    program.stop()
+    t.end()
+    check(turns <= 30 * seconds, "%d turns in %d s" % (turns, seconds))
+    check(faults <= 300, "%d page faults of children in %d s" % (faults, seconds))
+
+
+def proportional_mb(pid):
+    with open("/proc/%d/smaps_rollup" % pid) as f:
+        return int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1)) / 1024
+
+
+@case("the screen on one process needs at most 20 MB of memory, shared memory in proportion")
+def memory():
+    t = Target("demo", 300)
+    t.go()
+    s = Screen(PEAKTOP, "-p", t.pid)
+    s.shows("nanosleep", 30)
+    s.keys("Enter")
+    s.shows("per column")
+    needs = sum(proportional_mb(pid) for pid in family(s.pid))
+    print("# %.1f MB" % needs, flush=True)
+    s.keys("q", "q")
+    equal("exit status", s.exit_status(), 0)
+    # each doubling of the CPUs, up to eight, doubles the histograms
+    check(needs <= (20 if os.cpu_count() <= 4 else 22), "%.1f MB" % needs)
 
 
 @case("the line of the cost names the allowance and both percentages", alone=True)

@@ -9,6 +9,14 @@ def text_of(*args):
     return program.text()
 
 
+def names_of(document):
+    """The functions of libc that the document names."""
+    if isinstance(document, dict):
+        own = document.get("function", "") if str(document.get("module", "")).startswith("libc") else ""
+        return own + " " + " ".join(names_of(value) for value in document.values())
+    return " ".join(names_of(value) for value in document) if isinstance(document, list) else ""
+
+
 @case("a saved session: chains, critical and folded stacks read it without privileges, with the same answers")
 def saved():
     with tempfile.TemporaryDirectory() as folder:
@@ -40,6 +48,16 @@ def saved():
         tree = text_of("chains", "-r", session)
         check("waits-child" in tree and "Accounting" in tree and "Observed:" in tree, tree)
         check(max(len(line) for line in tree.splitlines()) <= 80, tree)
+
+
+@case("the stacks of a command that ends at once have names")
+def short_command():
+    # whether the files came in time was chance
+    for verb, *options in 4 * [("chains", "--max-overhead", 100)] + [("descend",)]:
+        status, program = run_peaktop(verb, "--json", *options, "--", "sleep", "0.2")
+        equal("exit status of %s (%s)" % (verb, program.error_text()), status, 0)
+        check("nanosleep" in names_of(program.document()), program.text())
+        check("+0x0\"" not in program.text(), program.text())
 
 
 @case("Ctrl-C ends the tracing early and prints what there is")

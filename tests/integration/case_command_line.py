@@ -139,6 +139,7 @@ def unused():
     for args, words in ((["watch", "-p", pid, "--open"], ("--open", "watch", "descend")),
                         (["watch", "-p", pid, "-r", "x"], ("-r FILE", "target")),
                         (["descend", "-p", pid, "--open", "--interval", "1"], ("--interval", "descend --open", "record")),
+                        (["descend", "-p", pid, "--interval", "1"], ("--interval", "descend without -f", "--json-lines")),
                         (["descend", "-p", pid, "-f", "main", "--for", "1"], ("--for", "descend -f OP", "watch")),
                         (["-p", pid, "--json"], ("--json", "the live screen", "watch")),
                         (["doctor", "-f", "main"], ("-f", "doctor", "record")),

@@ -64,6 +64,13 @@ def named(document, kinds, name, detail, functions, part):
     return found[0]
 
 
+def charged(document):
+    """A sleep in a probe is a loss of the target: its cost contains what the calls of the peak slept there."""
+    share = sum(path["share"] for path in document["paths"] if path["cause"].get("detail") == PROBE_WAITED)
+    slept = share * document["mean_ns"] * document["calls_used"]
+    check(document["cost"]["target_ns"] >= 0.8 * slept, "%d ns of sleep in probes, a cost of %s" % (slept, document["cost"]))
+
+
 def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, loops=0, folder=FOLDER, convoy=False):
     target = Target("culprit_host", 60, kind, group.path if kind == "freeze" else folder,
                     # a quota is only for threads without a real-time priority
@@ -76,6 +83,7 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
             with NothingLeft(target.pid):
                 status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)
         document = program.document()
+        charged(document)
         # two loops that begin may well change what the calls take; threads that queue for a lock or a device do so by themselves:
         # to say so is an answer, too
         changed = (loops or convoy) and document["status"] == "distribution changed"
@@ -187,6 +195,46 @@ def nested_quota():
         path = tell("quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms", group=group)
         check(not path["cause"]["name"].endswith("child"), "the child is named: %s" % path["cause"])
     finally:
+        wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+        group.remove()
+
+
+def throttled_s(group):
+    """Seconds in which the quota of a group was used up, as the kernel counts them."""
+    with open(os.path.join(group.path, "cpu.stat"), encoding="ascii") as f:
+        values = dict(line.split() for line in f)
+    return int(values["throttled_usec"]) / 1e6 if "throttled_usec" in values else int(values["throttled_time"]) / 1e9
+
+
+def queued_s(pid):
+    """Seconds for which the first thread waited for a CPU. Some kernels include the time in which it was throttled."""
+    with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
+        return int(file.read().split()[1]) / 1e9
+
+
+@case("the CPU quota of a cgroup, told by a walk")
+def quota_of_walk():
+    group = Group("cpu", [("cpu.max", "2000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000")])
+    target = Target("culprit_host", 60, "quota", FOLDER)
+    try:
+        group.take(target.pid)
+        target.go()
+        began, throttled, queued = time.monotonic(), throttled_s(group), queued_s(target.pid)
+        with NothingLeft(target.pid):
+            status, program = run_peaktop("descend", "-p", target.pid, "--json", seconds=70)
+        seconds = time.monotonic() - began
+        throttled, queued = (throttled_s(group) - throttled) / seconds, (queued_s(target.pid) - queued) / seconds
+        document = program.document()
+        equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 0)
+        quotas = [p for p in document["paths"] if p["cause"]["kind"] == "cpu quota"]
+        check(len(quotas) == 1 and "peaktop-test" in quotas[0]["cause"]["name"], "no quota among: %s" % told(document))
+        equal("the quota", quotas[0]["cause"]["detail"], "2 ms of CPU time each 20 ms")
+        walk = document["walk"]
+        between("time without a CPU", quotas[0]["share"] + walk["run_queue"], 0.7 * throttled, 1.4 * throttled + queued)
+        check(quotas[0]["share"] > 0.5 * throttled, "%.2f of %.2f is the quota's" % (quotas[0]["share"], throttled))
+        between("all kinds of time", walk["work"] + walk["sleep"] + walk["idle"], 0.8, 1.001)
+    finally:
+        os.kill(target.pid, signal.SIGKILL)
         wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
         group.remove()
 

@@ -16,8 +16,15 @@ def waits(kind, frames, cause, **more):
                    arguments=(60, kind, os.path.join(FOLDER, kind + ".data")), **more)
 
 
+def requests_of_a_file(document, path, target):
+    """In the chains of the waits, too, the requests are for the file that is read, not for the socket."""
+    requests = [layer["detail"] for chain in path.get("waits", []) for layer in chain["layers"] if layer["state"] == "io"]
+    check(all("sendfile.data" in text for text in requests), "requests: %s" % requests)
+
+
 CASES = (
-    ("sendfile() from a disk: the file that is read", waits("sendfile", (), "io", name="sendfile.data", detail="sendfile", share=0.1, **DISK)),
+    ("sendfile() from a disk: the file that is read",
+     waits("sendfile", (), "io", name="sendfile.data", detail="sendfile", share=0.1, more=requests_of_a_file, **DISK)),
     ("splice() from a disk: the file that is read", waits("splice", (), "io", name="splice.data", detail="splice", share=0.1, **DISK)),
     ("copy_file_range() from a disk: the file that is read",
      waits("copy", (), "io", name="copy.data", detail="copy_file_range", share=0.1, **DISK)),

@@ -77,6 +77,8 @@ table((
     ("the end of a child, and which", wait_case("child", ("waitpid",), "wait", name="slow-child")),
     ("epoll_wait() for another process", wait_case("epoll", ("epoll_wait",), "wait", name="feeder")),
     ("a futex until its time is over", wait_case("futex", ("syscall",), "timeout", detail="futex")),
+    ("a mutex with priority inheritance, for which the thread spins: who holds it",
+     wait_case("inherit", ("pthread_mutex_lock",), "lock", name="runner")),
     ("a mutex of C11: who held it", wait_case("c11", ("mtx_lock",), "lock", name="hoarder")),
     ("a std::future: who fulfilled it (C++)",
      Culprit("culprit_waits_cc", path_of("result"), "wait", name="answerer", arguments=(60, "future"))),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets that cannot be read, collectors that hang or are killed: every wait of peaktop's has an end."""
+import contextlib
 import ctypes
 import struct
 
@@ -203,8 +204,14 @@ def reads_memory(pid):
         return "access_remote_vm" in f.read()
 
 
-@case("a probe that cannot be removed for long: the front ends and says so; once it can be removed, it is")
-def removal_hangs():
+def removes_probe(pid, tid):
+    with open("/proc/%d/task/%s/stack" % (pid, tid), encoding="ascii") as f:
+        return "uprobe_unregister" in f.read()
+
+
+def removal_hangs(end):
+    """Watch a target, and make the kernel hang while it removes the probes. `end` gets peaktop, its collector, and the function that
+    ends the hang."""
     files = SlowFiles("rates")
     program_file = os.path.join(TARGETS, "rates")
 
@@ -231,16 +238,84 @@ def removal_hangs():
         wait_for(lambda: all(reads_memory(one.pid) for one in neighbours), "both neighbours wait for FUSE", 10)
         program.note_family()
         program.signal(signal.SIGINT)
+        end(t, program, collector, files.end)
+        equal("breakpoints", breakpoints(t.pid), [])
+    for one in neighbours:
+        one.wait()
+    t.end()
+
+
+@case("a probe that cannot be removed for long: the front ends and says so; once it can be removed, it is")
+def removal_is_late():
+    def end(t, program, collector, goes_on):
         wait_for(lambda: program.process.poll() is not None, "the front ends", 20)
         check(alive(collector), "the collector was killed while it removed a probe")
         check(breakpoints(t.pid), "the probes were removed, so nothing was tested")
-        files.end()
+        goes_on()
         wait_for(lambda: not alive(collector), "the collector ends", 20)
-        equal("breakpoints", breakpoints(t.pid), [])
         equal("exit status", program.wait(10), 0)
         check("waits for this and then ends by itself" in program.error_text(), "no word about it: " + program.error_text())
-    for one in neighbours:
-        one.wait()
+    removal_hangs(end)
+
+
+def removal_killed(kill):
+    """The collector is killed while it removes a probe. `kill` gets peaktop and its collector."""
+    def end(t, program, collector, goes_on):
+        cleaner = member(program, "probe-cleaner")
+        check(cleaner, "the helper does not run")
+        wait_for(lambda: any(removes_probe(collector, tid) for tid in os.listdir("/proc/%d/task" % collector)),
+                 "the collector removes a probe", 10)
+        kill(program, collector)
+        check(breakpoints(t.pid), "the probes were removed, so nothing was tested")
+        goes_on()
+        wait_for(lambda: not alive(collector) and not alive(cleaner), "the collector and the helper end", 20)
+        program.wait(20)
+    removal_hangs(end)
+
+
+@case("the collector is killed while it removes a probe: the kernel gives up, and a helper removes the breakpoints")
+def removal_is_killed():
+    removal_killed(lambda program, collector: os.kill(collector, signal.SIGKILL))
+
+
+@case("the same with pkill -9 -f peaktop, which kills all processes with that in their arguments")
+def all_are_killed():
+    def kill(program, collector):
+        victims = []
+        for pid in family(program.pid):
+            # a helper may end just now
+            with contextlib.suppress(OSError), open("/proc/%d/cmdline" % pid, "rb") as f:
+                if b"peaktop" in f.read():
+                    victims.append(pid)
+        check(collector in victims and program.pid in victims, "front and collector have the name in their arguments")
+        for pid in sorted(victims):
+            os.kill(pid, signal.SIGKILL)
+    removal_killed(kill)
+
+
+@case("the collector is killed: the helper leaves code alone in which a debugger has set a breakpoint")
+def debugger_is_there():
+    # another file for each run: the kernel still knows the instructions of a uprobe whose removal it gave up
+    t = Target(shutil.copy(os.path.join(TARGETS, "rates"), scratch()), 2000, 120, 0)
+    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json-lines", "--for", 600, "--max-overhead", 100)
+    program.armed(t.pid)
+    program.note_family()
+    collector, cleaner = collector_of(program), member(program, "probe-cleaner")
+    sites = breakpoints(t.pid)
+    check(cleaner and sites, "the helper runs and there are probes")
+    os.kill(cleaner, signal.SIGSTOP)
+    os.kill(collector, signal.SIGKILL)
+    wait_for(lambda: not breakpoints(t.pid), "the kernel removes the probes", 10)
+    start, offset = next((start, offset) for start, _, offset, path in executable_mappings(t.pid) if path == sites[0][0])
+    with open("/proc/%d/mem" % t.pid, "r+b", 0) as memory:
+        at = start + sites[0][1] - offset
+        before = os.pread(memory.fileno(), 1, at)
+        os.pwrite(memory.fileno(), b"\xcc", at)
+        os.kill(cleaner, signal.SIGCONT)
+        wait_for(lambda: not alive(cleaner), "the helper ends", 10)
+        after = os.pread(memory.fileno(), 1, at)
+    check(after in (b"\xcc", before), "%s became %s" % (before.hex(), after.hex()))
+    program.wait(20)
     t.end()
 
 

@@ -145,10 +145,15 @@ def dispatched(build):
     target = Target(build, 300, preexec_fn=favoured)
     target.go()
     # the fastest calls: on a busy machine those that were preempted have most of the time
-    document, path = found(target, "op_slow", ["op_slow", "work"], "--max-overhead", 1, "--peak", 1)
-    measured(path, "work")
-    equal("status", document["status"], "root cause found")
-    check(path["cause"]["kind"] in ("own code", "loop"), told(document))
+    document, path = found(target, "op_slow", ["op_slow"], "--max-overhead", 1, "--peak", 1)
+    # a busy machine leaves few of these calls: then samples name work(), or none confirms that it is its own code
+    if path["cause"]["kind"] == "unmeasured callees":
+        equal("the callee by samples", path["cause"]["name"], "work")
+    else:
+        measured(path, "work")
+        check(path["cause"]["kind"] in ("own code", "loop"), told(document))
+    named = 1 - document["missing"]["unsampled"]
+    equal("status (%s)" % document["missing"], document["status"], "root cause found" if named > 0.6 else "partly explained")
     target.end()
 
 

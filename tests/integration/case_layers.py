@@ -188,7 +188,8 @@ def demo_peaks():
     t = Target("demo", 60)
     t.go()
     path = os.path.join(scratch(), "session")
-    live = Peaktop("record", "-o", path, "-p", t.pid, "-f", "serve_request", "--for", 5, "--json")
+    # where probes cost much, a sixth of the calls is seen, of which 0.4% reach the disk
+    live = Peaktop("record", "-o", path, "-p", t.pid, "-f", "serve_request", "--for", 12, "--json")
     equal("exit status", live.wait(60), 0)
     for more in ([], ["--all-peaks"]):
         status, program = run_peaktop("watch", "-r", path, "--json", *more)
@@ -218,19 +219,19 @@ def values():
     op = operation(document, "by_argument")
     slow = max(op["peaks"], key=lambda p: p["mode_ns"])
     text = value(slow, "argument 0")
-    check(re.match(r"7 in (9\d|100)% of these, \d% of the others", text), "the argument 7 is not named: " + text)
+    check(re.match(r"7 in (9\d|100)% of these, (under 1|\d)% of the others", text), "the argument 7 is not named: " + text)
     op = operation(document, "by_return")
     slow = max(op["peaks"], key=lambda p: p["mode_ns"])
     # of an int, of which a register holds the lower half
     text = value(slow, "return value")
-    check(re.match(r"(-1|4294967295) in (9\d|100)% of these, \d% of the others", text), "the return value is not named: " + text)
+    check(re.match(r"(-1|4294967295) in (9\d|100)% of these, (under 1|\d)% of the others", text), "the return value is not named: " + text)
 
 
 @case("JSON by line: one document a slice, each valid, totals that grow, and slices that add up to them")
 def json_lines():
     t = Target("sleeper", 100000)
     with NothingLeft(t.pid):
-        program = Peaktop("watch", "-p", t.pid, "-f", "nap", "--json-lines", "--interval", 0.5, "--for", 3)
+        program = Peaktop("watch", "-p", t.pid, "-f", "nap", "--json-lines", "--interval", 0.5, "--for", 3, "--max-overhead", 100)
         program.armed(t.pid)
         t.go()
         equal("exit status", program.wait(20), 0)

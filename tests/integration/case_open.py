@@ -84,7 +84,7 @@ def syscall():
     got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck")
     equal("exit status", got, 0)
     text = program.text()
-    for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "timed sleep", "waiting for input from pipe:",
+    for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "sleeping, in clock_nanosleep(", "waiting for data in a pipe: pipe:",
                    "  > stuck at walk_stuck.c:", "since before peaktop started"):
         check(wanted in text, "%r in: %s" % (wanted, text))
 

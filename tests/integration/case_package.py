@@ -109,6 +109,24 @@ def messages_name_known_options():
     equal("options that are named and not described", {o: f for o, f in named.items() if o not in known}, {})
 
 
+@case("the tests and cases that docs/notes/expectations.md names exist")
+def expectations_have_tests():
+    with open(os.path.join(TOP, "docs", "notes", "expectations.md")) as f:
+        rows = [line.split("|")[2] for line in f if line.startswith("| ")]
+    checked = 0
+    for place in (place for row in rows for place in row.split(";")):
+        for name in re.findall(r"\b(?:test|case)_\w+(?=:|\b)", place.split(":")[0]) + re.findall(r"golden/([\w-]+)", place):
+            folder = "integration/%s.py" if name.startswith("case_") else "unit/%s.c" if name.startswith("test_") else "unit/golden/%s*.txt"
+            found = glob.glob(os.path.join(TOP, "tests", folder % name))
+            check(found, "there is no %s" % name)
+            text = "".join(open(path).read() for path in found)
+            after = place.partition(":")[2]
+            for test in re.findall(r'"([^"]+)"', after) if name.startswith("case_") else re.findall(r"\w+", after):
+                check(test in text, "%s has no '%s'" % (name, test))
+                checked += 1
+    check(checked > 50, "the table names tests: %d" % checked)
+
+
 @case("mandoc and groff find nothing to complain about in the pages")
 def pages_are_tidy():
     need("mandoc", "groff")
@@ -138,6 +156,8 @@ def completes():
     equal("values after =", complete("watch", "--resolution="), ["--resolution=%d" % n for n in (1, 2, 4, 8)])
     check("json" in complete("export", "x", "--format", ""), "formats are completed")
     equal("files", complete("export", ""), [":files"])
+    equal("the second file of diff", complete("diff", "a", ""), [":files"])
+    equal("the file of resume", complete("resume", ""), [":files"])
     equal("files of an option", complete("watch", "-r", ""), [":files"])
     equal("a command", complete("watch", "--", "l"), [":commands"])
     equal("system calls", complete("watch", "-f", "syscall:fsy"), ["syscall:fsync"])
@@ -147,6 +167,7 @@ def completes():
     check(pid in complete("watch", "-p", pid[:-1]), "pids are completed")
     check("1," + pid in complete("watch", "-p", "1," + pid[:-1]), "the second pid is completed")
     check("rates" in complete("watch", "-n", "rat"), "process names are completed")
+    check("rates" in complete("resume", "--timeout", "9", "FILE", "rat"), "the target of resume is completed")
     # On a busy machine the program may give up before the parser has answered; another `rates` may just have ended.
     for option, value in (("-p", pid), ("-n", "rates")):
         wait_for(lambda: complete("descend", option, value, "-f", "mai") == ["main"], "functions by " + option, 30)

@@ -232,9 +232,10 @@ class Later:
 
 
 SCRIPT = """
-import itertools, json, time, zlib
+import itertools, json, random, time, zlib
 quick = json.dumps({"id": 1, "tags": ["a", "b", "c"]})
-page = ("<p>" + "lorem ipsum dolor sit amet " * 200).encode() * 4
+words = "lorem ipsum dolor sit amet consectetur adipiscing elit".split()
+page = " ".join(random.Random(1).choices(words, k=4000)).encode()
 def request(n):
     if n % 20 == 0:
         return len(zlib.compress(page, 9))
@@ -249,7 +250,8 @@ def python():
     path = "/usr/bin/python3"
     if not os.path.exists(path):
         raise Skip("no %s of the distribution" % path)
-    p = Program([path, "-c", SCRIPT])
+    # Where page faults are slow, mapping the memory of each compression would take longer than the compression.
+    p = Program(["env", "MALLOC_MMAP_THRESHOLD_=67108864", "MALLOC_TRIM_THRESHOLD_=67108864", path, "-c", SCRIPT])
     alone(p.pid)
     document, found = culprit(p.pid, "_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault", "deflate",
                               kinds=("own code", "loop", "unmeasured callees"))

@@ -3,6 +3,10 @@
 from harness import *
 
 
+# A call of 2 us has two probes: where they take longer, calls are several times rarer while they are probed than else.
+SLOW_PROBE_NS = 2000
+
+
 def told_and_true(rate, seconds):
     truth, document = watch_rates(rate, seconds)
     return operation(document, "busy"), truth["busy"]["calls"]
@@ -35,8 +39,12 @@ def hot():
     """The interval is one of 95%, so that one of three measurements may miss."""
     told = []
     for _ in range(3):
-        op, truth = told_and_true(500000, 3)
+        truth, document = watch_rates(500000, 3)
+        op, truth = operation(document, "busy"), truth["busy"]["calls"]
         check_interval(op)
+        price = document["cost"]["ns"] / document["cost"]["hits"]
+        if price > SLOW_PROBE_NS:
+            raise Skip("a probe takes %.1f us here, so that a burst sees a handful of calls, and far fewer than there are without it" % (price / 1000))
         told.append((op["calls_low"] / 2 <= truth <= op["calls_high"] * 2, truth, op["calls_low"], op["calls_high"]))
     check(sum(contains for contains, *_ in told) >= 2, "(contains the truth, truth, low, high): %s" % told)
 

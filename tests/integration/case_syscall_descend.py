@@ -55,6 +55,35 @@ def tcp():
     called_by(document, "do_ask", "do_read")
 
 
+@case("a poll() of a listening socket: the wait is for new connections, not for a peer")
+def listening():
+    server = subprocess.Popen([sys.executable, "-c", """
+import select, socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+poll = select.poll()
+poll.register(server, select.POLLIN)
+while poll.poll():
+    server.accept()[0].close()
+"""], stdout=subprocess.PIPE)
+    port = int(server.stdout.readline())
+    client = subprocess.Popen([sys.executable, "-c", """
+import socket, time
+while True:
+    time.sleep(0.02)
+    socket.create_connection(("127.0.0.1", %d)).close()
+""" % port])
+    try:
+        status, program = run_descend(server.pid, "syscall:poll", "--json", *FAST)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        cause = program.document()["paths"][0]["cause"]
+        equal("cause", (cause["kind"], cause["name"]), ("network", "new connections to port %d" % port))
+    finally:
+        for one in client, server:
+            one.kill()
+            one.wait()
+
+
 @case("a pipe: the task at its other end")
 def pipe():
     document = ask(calls("pipe"), "syscall:read")
@@ -75,7 +104,7 @@ def cpu():
     t = calls("cpu")
     # the lowest peak is the one that nobody else's use of the CPU is in
     document = ask(t, "syscall:read", "--peak", 1)
-    path = path_with(document, "vfs_read", kinds=("own code",))
+    path = path_with(document, "vfs_read", kinds=("kernel",))
     equal("evidence", {f["evidence"] for f in path["frames"][1:]}, {"sampled"})
     shares_add_up(document)
     called_by(document, "do_zero", "do_read")

@@ -163,6 +163,31 @@ def users():
               here.folder not in layer["detail"], "nobody: %s" % layer)
 
 
+@case("a server of short-lived clients: what each client did since its birth, though only the server is the target")
+def clients():
+    with tempfile.TemporaryDirectory() as folder:
+        to, back = os.path.join(folder, "to"), os.path.join(folder, "back")
+        for path in (to, back):
+            os.mkfifo(path)
+        server = Program(waits("serve", 1, to, back))
+        rounds = Program(waits("clients", 100000, to, back))
+        try:
+            wait_for(lambda: rounds.process.poll() is None and os.path.exists("/proc/%d/task/%d/children" % (rounds.pid, rounds.pid)) and
+                     open("/proc/%d/task/%d/children" % (rounds.pid, rounds.pid)).read(), "a client runs", 20)
+            status, program = run_peaktop("chains", "-p", server.pid, "--json", "--for", 4, "--max-overhead", 100)
+        finally:
+            rounds.process.kill()
+            server.process.kill()
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    document = document_of(program)
+    # in each round a client runs for 3 ms, and the server sleeps for 2 ms
+    client = time_of(document, ("waits-server", "in a pipe"), ("waits-client", "run"))
+    check(client > category(document, "deliberate sleep"), told(document))
+    # of the client that was there first, and of those before its parent was known, nothing can be known
+    between("time of tasks known by name only, by the time of the clients\n" + told(document),
+            category(document, "other path") / client, 0, 0.2)
+
+
 @case("10,000 short-lived processes: all live, and each nanosecond of the parent's is in one chain")
 def storm():
     status, program = run_peaktop("chains", "--json", "--max-overhead", 100, "--",

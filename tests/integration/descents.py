@@ -33,7 +33,8 @@ def names(path):
 
 
 def told(document):
-    return "%s: %s" % (document["status"], "; ".join("%d%% %s%s: %s" % (
+    missing = ", missing %s" % document.get("missing") if document["status"] == "partly explained" else ""
+    return "%s%s: %s" % (document["status"], missing, "; ".join("%d%% %s%s: %s" % (
         100 * p["share"], p["time"] + " " if "time" in p else "", " > ".join(names(p)), p["cause"]) for p in document["paths"][:6]) or "no path")
 
 

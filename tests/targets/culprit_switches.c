@@ -3,6 +3,12 @@
  * switch would cost more than a descent may spend. */
 #include "culprit.h"
 
+#ifdef SERVED
+void SERVED(uint64_t i);
+#else
+#define SERVED serve
+#endif
+
 static int ball[2][2];
 
 WATCHED void back_off(uint64_t us)
@@ -36,5 +42,5 @@ int main(int argc, char **argv)
 	if (pipe(ball[0]) || pipe(ball[1]) || pthread_create(&thread, NULL, player, NULL) ||
 	    pthread_create(&thread, NULL, player, ball))
 		return 1;
-	return culprit_run(argc, argv, serve, 300);
+	return culprit_run(argc, argv, SERVED, 300);
 }

@@ -212,6 +212,39 @@ WATCHED void c11_serve(uint64_t i)
 	KEEP(bystander(i));
 }
 
+/* A mutex with priority inheritance that a thread, "runner", holds while it runs. */
+static pthread_mutex_t inherits;
+
+static void *run_with_mutex(void *nothing)
+{
+	name_thread("runner");
+	for (;;) {
+		byte_take(ask[0]);
+		pthread_mutex_lock(&inherits);
+		byte_send(held[1]);
+		SPIN_US(WAIT_NS / 1000);
+		pthread_mutex_unlock(&inherits);
+	}
+	return nothing;
+}
+
+static void inherit_begin(void)
+{
+	pthread_mutexattr_t a;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&inherits, &a);
+	thread_run(run_with_mutex);
+}
+
+WATCHED void inherit_serve(uint64_t i)
+{
+	pthread_mutex_lock(&inherits);
+	pthread_mutex_unlock(&inherits);
+	KEEP(bystander(i));
+}
+
 /* Pages of a file that are not in memory. */
 static void paged_begin(void)
 {
@@ -371,6 +404,7 @@ static const struct kind kinds[] = {
     {"fcntl", fcntl_begin, hold_before, fcntl_serve},
     {"child", NULL, NULL, child_serve},
     {"futex", NULL, NULL, futex_serve},
+    {"inherit", inherit_begin, hold_before, inherit_serve},
     {"c11", c11_begin, hold_before, c11_serve},
     {"paged", paged_begin, paged_before, paged_serve},
     {"synced", synced_begin, NULL, synced_serve},

@@ -7,10 +7,12 @@
  *   chain   thread "a" waits for "c", which waits for "b", by condition variables
  *   fork    the process waits for a child that sleeps for 5 ms and runs for 3 ms
  *   sleep   nanosleep() of 10 ms, then 1 ms of CPU time
- *   alarm   the process waits at a pipe for a child that runs for 20 ms; an alarm interrupts the
- * wait spin    two processes that never sleep, on one CPU write   writes and fsync() of the file
- * PATH ask     write to the FIFO PATH, read from the FIFO PATH2 serve   read from PATH, sleep for 2
- * ms, run for 1 ms, write to PATH2
+ *   alarm   the process waits at a pipe for a child that runs for 20 ms; an alarm interrupts it
+ *   spin    two processes that never sleep, on one CPU
+ *   write   writes and fsync() of the file PATH
+ *   ask     write to the FIFO PATH, read from the FIFO PATH2
+ *   clients as ask, but each round is of a process of its own, which first runs for 3 ms
+ *   serve   read from PATH, sleep for 2 ms, run for 1 ms, write to PATH2
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,26 +28,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tasks.h"
+
 static int rounds;
-
-static void name(const char *comm)
-{
-	prctl(PR_SET_NAME, comm);
-}
-
-__attribute__((noinline)) static void burn_ms(int ms)
-{
-	struct timespec ts;
-	long until;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	until = ts.tv_sec * 1000000000 + ts.tv_nsec + ms * 1000000L;
-	do {
-		for (volatile int i = 0; i < 2000; i++)
-			;
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	} while (ts.tv_sec * 1000000000 + ts.tv_nsec < until);
-}
 
 static void doze_ms(int ms)
 {
@@ -56,27 +41,15 @@ static void doze_ms(int ms)
 
 /* ---- pipes */
 
-static void byte_send(int fd)
-{
-	if (write(fd, "x", 1) != 1)
-		exit(1);
-}
-
-static void byte_take(int fd)
-{
-	char c;
-
-	if (read(fd, &c, 1) != 1)
-		exit(0);
-}
-
 static void pass(void)
 {
 	int to[2], back[2];
 
 	if (pipe(to) || pipe(back))
 		exit(1);
+	pin(FIRST_CPU);
 	if (!fork()) {
+		pin(LAST_CPU);
 		name("waits-child");
 		close(to[1]);
 		close(back[0]);
@@ -276,6 +249,23 @@ static void serve(const char *from, const char *to)
 	}
 }
 
+/* Processes that ask once and end, one after the other. */
+static void clients(const char *to, const char *from)
+{
+	int out = open(to, O_WRONLY), in = open(from, O_RDONLY);
+
+	for (int i = 0; i < rounds; i++) {
+		if (!fork()) {
+			name("waits-client");
+			burn_ms(3);
+			byte_send(out);
+			_exit(0);
+		}
+		wait(NULL);
+		byte_take(in);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[1] : "";
@@ -297,6 +287,8 @@ int main(int argc, char **argv)
 		store(argv[3]);
 	else if (!strcmp(mode, "ask") && argc > 4)
 		ask(argv[3], argv[4]);
+	else if (!strcmp(mode, "clients") && argc > 4)
+		clients(argv[3], argv[4]);
 	else if (!strcmp(mode, "serve") && argc > 4)
 		serve(argv[3], argv[4]);
 	else

@@ -33,6 +33,8 @@ enum {
 	MAX_ASKED = 64,
 };
 
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
 /* --- the host */
 
 struct question {
@@ -63,6 +65,7 @@ static struct {
 	bool deaf; /* the parser cannot be asked */
 	/* If not NULL: calls wait for this task; it took the CPU for half of their time. */
 	const char *peer, *on_cpu;
+	bool computes; /* calls are on a CPU all the time */
 } t;
 
 static inline void host_feed(void *ctx, const struct record *rec)
@@ -127,28 +130,47 @@ static inline void give(struct record rec)
 	host_feed(NULL, &rec);
 }
 
-/* One slice of f0: three fast calls for each slow one. */
-static inline void give_profile(uint64_t slow)
+/* Calls of f0 in this slice, by ascending latency. */
+static inline void give_histogram(const uint64_t *latency, const uint64_t *count, uint32_t nr)
 {
-	uint32_t bucket[] = {pt_bucket(10 * US), pt_bucket(4 * MS)};
-	uint64_t count[] = {3 * slow, slow};
+	uint32_t bucket[16];
+	struct rec_profile p = {.op = F0,
+				.start_ns = t.time_ns,
+				.end_ns = t.time_ns + S,
+				.armed_ns = S,
+				.min_ns = latency[0],
+				.max_ns = latency[nr - 1],
+				.nr_buckets = nr,
+				.bucket = bucket,
+				.count = count};
 
-	give((struct record){.type = REC_PROFILE,
-			     .profile = {.op = F0,
-					 .start_ns = t.time_ns,
-					 .end_ns = t.time_ns + S,
-					 .armed_ns = S,
-					 .calls = 4 * slow,
-					 .sum_ns = slow * (30 * US + 4 * MS),
-					 .min_ns = 10 * US,
-					 .max_ns = 4 * MS,
-					 .nr_buckets = 2,
-					 .bucket = bucket,
-					 .count = count}});
+	for (uint32_t i = 0; i < nr; i++) {
+		bucket[i] = pt_bucket(latency[i]);
+		p.calls += count[i];
+		p.sum_ns += count[i] * latency[i];
+	}
+	give((struct record){.type = REC_PROFILE, .profile = p});
+}
+
+static inline void end_slice(void)
+{
 	t.time_ns += S;
 	give((struct record){
 	    .type = REC_TICK,
 	    .tick = {.slice = t.time_ns / S - 1, .start_ns = t.time_ns - S, .end_ns = t.time_ns}});
+}
+
+/* One slice of f0: so many calls of 10 us, and slower ones. */
+static inline void give_slice(uint64_t fast, uint64_t slow, uint64_t slow_ns)
+{
+	give_histogram((uint64_t[]){10 * US, slow_ns}, (uint64_t[]){fast, slow}, 2);
+	end_slice();
+}
+
+/* Three fast calls for each slow one. */
+static inline void give_profile(uint64_t slow)
+{
+	give_slice(3 * slow, slow, 4 * MS);
 }
 
 static inline int setup(void **state)
@@ -348,6 +370,14 @@ static inline void answer_serve(void)
 	answer_call_sites(sites, 3);
 }
 
+/* All of serve() is known; memcpy() is not found. */
+static inline void arm_serve(void)
+{
+	answer_serve();
+	answer_find(usleep_found, 2);
+	answer_find(NULL, 0);
+}
+
 /* --- the collector */
 
 static inline bool is_armed(uint64_t offset)
@@ -367,28 +397,30 @@ static inline void give_sleep(uint64_t at_ns, uint64_t slow, uint64_t ns)
 	    {PROGRAM, slow + 5, SERVE},
 	    {helper ? PROGRAM : LIBRARY, (helper ? HELPER : USLEEP) + 3, helper ? HELPER : USLEEP}};
 
-	give((struct record){
-	    .type = REC_WITNESS,
-	    .witness = {.op = F0,
-			.tid = 9,
-			.at_ns = at_ns,
-			.weight_ns = ns,
-			.kind = WITNESS_SLEEP,
-			.sleep = {.call = t.peer ? "read" : "clock_nanosleep",
-				  .object = t.peer ? SLEEP_ON_PIPE : SLEEP_ON_NOTHING,
-				  .ended_by = t.peer ? ENDED_TASK : ENDED_TIMER,
-				  .name = "",
-				  .waker = t.peer ? t.peer : "",
-				  .waker_pid = t.peer ? 77 : 0,
-				  .holder = ""},
-			.nr_frames = 2,
-			.frames = frames}});
+	give(
+	    (struct record){.type = REC_WITNESS,
+			    .witness = {.op = F0,
+					.tid = 9,
+					.at_ns = at_ns,
+					.weight_ns = ns,
+					.kind = WITNESS_SLEEP,
+					.sleep = {.call = t.peer ? "read" : "clock_nanosleep",
+						  .object = t.peer ? OBJECT_PIPE : OBJECT_OTHER,
+						  .bracket = t.peer ? 0 : BRACKET(BRACKET_CLOCK, 0),
+						  .name = "",
+						  .waker = t.peer ? t.peer : "",
+						  .waker_pid = t.peer ? 77 : 0,
+						  .waker_tid = t.peer ? 77 : 0,
+						  .holder = ""},
+					.nr_frames = 2,
+					.frames = frames}});
 }
 
 /* In-peak calls, of which the call site at `slow` takes all but an eightieth, asleep. */
 static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int nr)
 {
-	uint64_t rest = latency / 80, small = latency / 400, queue = t.on_cpu ? latency / 2 : 0;
+	uint64_t rest = latency / 80, small = latency / 400, queue = t.on_cpu ? latency / 2 : 0,
+		 asleep = t.computes ? 0 : latency - rest - queue;
 	const struct rec_host_wait wait = {
 	    .kind = HOST_WAIT_PREEMPTED, .ns = queue, .name = t.on_cpu, .detail = ""};
 	struct rec_call_node nodes[16];
@@ -404,8 +436,8 @@ static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int n
 		    .raw_ns = latency,
 		    .known = CALL_KNOWN_ONCPU | CALL_KNOWN_BLOCKED |
 			     (queue ? CALL_KNOWN_RUNQUEUE | CALL_KNOWN_NODE_RUNQUEUE : 0),
-		    .oncpu_ns = rest,
-		    .blocked_ns = latency - rest - queue,
+		    .oncpu_ns = latency - asleep - queue,
+		    .blocked_ns = asleep,
 		    .runqueue_ns = queue,
 		    .preempted_ns = queue,
 		    .nr_waits = queue > 0,
@@ -417,15 +449,16 @@ static inline void give_calls_of(uint64_t latency, uint64_t slow, unsigned int n
 		for (uint32_t i = 0; i < t.last.nr_nodes && i < 16; i++) {
 			bool is = t.nodes[i].start.offset == slow;
 
-			nodes[c.nr_nodes++] = (struct rec_call_node){
-			    .node = t.nodes[i].node,
-			    .count = 1,
-			    .max_ns = is ? latency - rest : small,
-			    .sum_ns = is ? latency - rest : small,
-			    .runqueue_ns = is ? queue : 0,
-			    .blocked_ns = is ? latency - rest - small - queue : 0};
+			nodes[c.nr_nodes++] =
+			    (struct rec_call_node){.node = t.nodes[i].node,
+						   .count = 1,
+						   .max_ns = is ? latency - rest : small,
+						   .sum_ns = is ? latency - rest : small,
+						   .runqueue_ns = is ? queue : 0,
+						   .blocked_ns = is && asleep ? asleep - small : 0};
 		}
-		give_sleep(c.start_ns + latency / 2, slow, latency - rest - queue);
+		if (asleep)
+			give_sleep(c.start_ns + latency / 2, slow, asleep);
 		give((struct record){.type = REC_CALL, .call = c});
 	}
 }
@@ -456,13 +489,16 @@ static inline void begin(void)
 	assert_int_equal(driver_begin(t.driver, &ask), 0);
 }
 
+static inline void begin_armed(void)
+{
+	begin();
+	arm_serve();
+}
+
 /* serve() > usleep(), to the end. */
 static inline void whole_descent(void)
 {
-	begin();
-	answer_serve();
-	answer_find(usleep_found, 2);
-	answer_find(NULL, 0);
+	begin_armed();
 	assert_true(is_armed(0x1010) && is_armed(0x1020));
 	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		const struct question *q;

@@ -28,6 +28,7 @@ static void test_advance_is_earned_back(void **state)
 	(void)state;
 	account_open(&a, PPM, false);
 	advance = a.left;
+	account_draw(&a, advance);
 	assert_true(advance > 0 && advance <= (int64_t)(2 * SECOND / 100));
 	pass(&a, SECOND, 100);
 	assert_int_equal(a.earned, 0);
@@ -39,6 +40,32 @@ static void test_advance_is_earned_back(void **state)
 	assert_int_equal(a.left, account_given(&a, SECOND));
 	pass(&a, 100 * SECOND, 100);
 	assert_int_equal(a.left, account_given(&a, SECOND));
+}
+
+/* What was not drawn at the start is given out while the advance is earned back, and no more. */
+static void test_undrawn_advance_follows(void **state)
+{
+	int64_t advance, given = 0;
+	struct account a;
+
+	(void)state;
+	account_open(&a, PPM, false);
+	advance = a.left;
+	account_draw(&a, advance / 4);
+	for (unsigned int i = 0; i < 20; i++) {
+		pass(&a, SECOND / 10, 100);
+		if (i < 15)
+			assert_true(a.earned > 0);
+		given += a.earned;
+	}
+	assert_int_equal(a.advance, 0);
+	assert_int_equal(given, advance - advance / 4);
+	assert_int_equal(a.left, account_given(&a, SECOND));
+	/* more than the advance was drawn: nothing follows */
+	account_open(&a, PPM, false);
+	account_draw(&a, 2 * advance);
+	pass(&a, SECOND, 100);
+	assert_int_equal(a.earned, 0);
 }
 
 /* P percent of the targets' CPU time or of one CPU, whichever is larger. */
@@ -53,6 +80,38 @@ static void test_larger_of_both(void **state)
 	assert_int_equal(idle.allowed_ns, SECOND / 100);
 	pass(&busy, SECOND, 400);
 	assert_int_equal(busy.allowed_ns, 4 * SECOND / 100);
+}
+
+/*
+ * What is never paused costs from nothing to nearly twice what is earned. It and the parts of all
+ * others sum to what was earned; what it takes beyond that, they get less later.
+ */
+static void test_parts_sum_to_what_is_earned(void **state)
+{
+	struct account a;
+
+	(void)state;
+	for (unsigned int parts = 1; parts <= 4; parts++) {
+		int64_t earned = 0, spent = 0, given = 0, before;
+
+		account_open(&a, PPM, false);
+		for (unsigned int i = 0; i < STEPS; i++) {
+			int64_t fixed;
+
+			pass(&a, STEP_MS * MS, 100);
+			/* in the last quarter: nothing */
+			fixed = i < STEPS * 3 / 4 ? rand() % (STEP_MS * (int)MS * 3 / 200) : 0;
+			earned += a.earned;
+			spent += fixed;
+			before = given;
+			given += parts * account_part(&a, (uint64_t)fixed, parts);
+			assert_true(given + spent <= earned - a.missing);
+			assert_true(!a.missing || given == before);
+		}
+		assert_int_equal(a.missing, 0);
+		assert_true(given + spent > earned - (int64_t)(STEPS * parts));
+		assert_true(given > earned / 10);
+	}
 }
 
 /*
@@ -159,15 +218,37 @@ static void test_descent_borrows(void **state)
 	assert_int_equal(a.advance, 0);
 }
 
+static void test_sleeps_in_probes(void **state)
+{
+	struct account a;
+	int64_t before, least;
+
+	(void)state;
+	account_open(&a, PPM, false);
+	before = a.left;
+	least = -account_given(&a, 10 * SECOND);
+	account_slept(&a, 1000);
+	assert_int_equal(a.left, before - 1000);
+	account_slept(&a, 100 * SECOND);
+	assert_int_equal(a.left, least);
+	/* what else was overdrawn stays so */
+	a.left = least - 5;
+	account_slept(&a, 1000);
+	assert_int_equal(a.left, least - 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_advance_is_earned_back),
+	    cmocka_unit_test(test_undrawn_advance_follows),
 	    cmocka_unit_test(test_larger_of_both),
+	    cmocka_unit_test(test_parts_sum_to_what_is_earned),
 	    cmocka_unit_test(test_limit_holds),
 	    cmocka_unit_test(test_overdrawn),
 	    cmocka_unit_test(test_charge),
 	    cmocka_unit_test(test_descent_borrows),
+	    cmocka_unit_test(test_sleeps_in_probes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,8 @@ static void verdicts(const uint8_t *code, size_t size, const uint64_t *roots, si
 	static const char letters[] = "?yin-";
 	struct boundaries b;
 
-	assert_int_equal(boundaries_init(&b, decoder, code, size, AT, roots, nr), 0);
+	b = (struct boundaries){.start = AT, .size = size};
+	assert_int_equal(boundaries_init(&b, decoder, code, roots, nr), 0);
 	for (size_t i = 0; i < size; i++)
 		out[i] = letters[boundaries_check(&b, decoder, code, AT + i)];
 	out[size] = '\0';
@@ -114,11 +115,13 @@ static void limits(void **state)
 	static const uint8_t code[] = {0xc3};
 	struct boundaries b;
 
-	assert_int_equal(boundaries_init(&b, decoder, code, 0, AT, NULL, 0), -E2BIG);
-	assert_int_equal(boundaries_init(&b, decoder, code, BOUNDARY_MAX_RANGE + 1, AT, NULL, 0),
-			 -E2BIG);
+	b = (struct boundaries){.start = AT};
+	assert_int_equal(boundaries_init(&b, decoder, code, NULL, 0), -E2BIG);
+	b.size = BOUNDARY_MAX_RANGE + 1;
+	assert_int_equal(boundaries_init(&b, decoder, code, NULL, 0), -E2BIG);
 	/* the instruction goes on past the end */
-	assert_int_equal(boundaries_init(&b, decoder, (const uint8_t *)"\xe8", 1, AT, NULL, 0), 0);
+	b.size = 1;
+	assert_int_equal(boundaries_init(&b, decoder, (const uint8_t *)"\xe8", NULL, 0), 0);
 	assert_int_equal(boundaries_check(&b, decoder, (const uint8_t *)"\xe8", AT),
 			 BOUNDARY_NO_CODE);
 	boundaries_release(&b);

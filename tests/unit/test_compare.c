@@ -14,6 +14,7 @@
 
 #include "analysis/latency/compare.h"
 #include "tests/unit/corpus/recorded.h"
+#include "tests/unit/profiles.h"
 
 #define S 1000000000ULL
 

@@ -56,10 +56,7 @@ static void script_golden(const char *name, const char *script)
 /* The descent is asked for, has begun, and ends, each in a slice of its own. */
 static void write_session(void)
 {
-	begin();
-	answer_serve();
-	answer_find(usleep_found, 2);
-	answer_find(NULL, 0);
+	begin_armed();
 	give_calls(0x1020, 5);
 	answer_names();
 	give_profile(10);
@@ -123,9 +120,7 @@ static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_
 	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
 	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		if (!t.last.nr_nodes) {
-			answer_serve();
-			answer_find(usleep_found, 2);
-			answer_find(NULL, 0);
+			arm_serve();
 		}
 		give_calls_of(latency, slow, 20);
 		for (unsigned int k = 0; k < t.nr_asked; k++) {
@@ -150,12 +145,13 @@ static void peaks_with_the_same_path(void **state)
 	give_profile(100);
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);
 	assert_true(shown(l.screen, "root cause found"));
-	assert_false(shown(l.screen, "not visible to software"));
+	assert_false(shown(l.screen, "the same path"));
 	/* the other one, without starting again */
 	descend_on_screen(&l, 1, 10 * US, 0x1020);
 	assert_true(shown(l.screen, "peak 1, "));
-	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the cause of the "
-				    "difference is not visible to software"));
+	assert_true(shown(l.screen,
+			  "the same path as the peak at 4.02 ms: the difference may be in "
+			  "what they wait for"));
 	/* the first again: it is not compared with itself */
 	descend_on_screen(&l, 2, 4 * MS, 0x1020);
 	assert_true(shown(l.screen, "the same path as the peak at 10"));
@@ -163,6 +159,55 @@ static void peaks_with_the_same_path(void **state)
 	/* and another path is not the same */
 	descend_on_screen(&l, 1, 10 * US, 0x1010);
 	assert_false(shown(l.screen, "the same path"));
+	/* two computations */
+	t.computes = true;
+	descend_on_screen(&l, 2, 4 * MS, 0x1020);
+	assert_false(shown(l.screen, "the same path"));
+	descend_on_screen(&l, 1, 10 * US, 0x1020);
+	assert_true(shown(l.screen, "the same path as the peak at 4.02 ms: the cause of the "
+				    "difference is not visible to software"));
+	live_descent_release(&l);
+	screen_free(l.screen);
+}
+
+/* The calls of the peak stop coming: the screen says since when, and what to do. */
+static void silence_is_told(void **state)
+{
+	const struct screen_options so = {.root = SCREEN_OPERATIONS};
+	struct descent_question o = options();
+	struct live_descent l = {.model = t.model, .driver = t.driver, .question = &o};
+	uint64_t now = 100 * S;
+
+	l.screen = screen_new(t.model, &so, &all_views);
+	screen_resize(l.screen, 120, 40);
+	give_profile(100);
+	live_descent_ask(&l, F0, model_op_peaks(t.model, F0)->peaks[1].id);
+	arm_serve();
+	give_calls(0x1020, 1);
+	live_descent_turn(&l, now);
+	give_slice(30, 10, 20 * US);
+	live_descent_turn(&l, now + 9 * S);
+	screen_tick(l.screen, 1);
+	assert_true(shown(l.screen, "in progress"));
+	assert_false(shown(l.screen, "no call of this peak"));
+	live_descent_turn(&l, now + 11 * S);
+	screen_tick(l.screen, 2);
+	assert_true(shown(l.screen,
+			  "no call of this peak for 11 s, but 40 others; the search goes on with"));
+	/* a call of the peak, then none at all */
+	give_profile(1);
+	live_descent_turn(&l, now + 12 * S);
+	screen_tick(l.screen, 3);
+	assert_false(shown(l.screen, "no call"));
+	live_descent_turn(&l, now + 25 * S);
+	screen_tick(l.screen, 4);
+	assert_true(
+	    shown(l.screen, "no call was seen for 13 s; the search goes on with the next calls"));
+	/* the descent is over: its answer stands alone */
+	driver_stop(t.driver);
+	live_descent_turn(&l, now + 40 * S);
+	screen_tick(l.screen, 5);
+	assert_false(shown(l.screen, "no call"));
 	live_descent_release(&l);
 	screen_free(l.screen);
 }
@@ -170,8 +215,9 @@ static void peaks_with_the_same_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup_teardown(screens_of_its_session, setup, teardown),
-	    cmocka_unit_test_setup_teardown(peaks_with_the_same_path, setup, teardown),
+	    TEST(screens_of_its_session),
+	    TEST(peaks_with_the_same_path),
+	    TEST(silence_is_told),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");

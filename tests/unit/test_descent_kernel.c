@@ -174,9 +174,8 @@ static void begin(struct run *r)
 
 static const struct rec_sleep from_pipe = {.syscall = 0,
 					   .call = "read",
-					   .object = SLEEP_ON_PIPE,
+					   .object = OBJECT_PIPE,
 					   .name = "pipe:[7]",
-					   .ended_by = ENDED_TASK,
 					   .waker = "feeder",
 					   .waker_tid = 99,
 					   .holder = ""};
@@ -299,7 +298,7 @@ static void test_running_call(void **state)
 	 * twice */
 	assert_int_equal(result.nr_paths, 2);
 	for (unsigned int i = 0; i < result.nr_paths; i++) {
-		assert_int_equal(result.paths[i].cause.kind, CAUSE_OWN_CODE);
+		assert_int_equal(result.paths[i].cause.kind, CAUSE_KERNEL);
 		assert_int_equal(result.paths[i].evidence, EVIDENCE_SAMPLED);
 		assert_int_equal(result.paths[i].kernel_evidence, EVIDENCE_SAMPLED);
 		sum += result.paths[i].share;
@@ -335,7 +334,7 @@ static void test_few_samples(void **state)
 	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
 	assert_int_equal(descent_result(r.d, &result), 0);
 	assert_int_equal(result.nr_paths, 1);
-	assert_int_equal(result.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_KERNEL);
 	assert_int_equal(result.paths[0].nr_kernel, 2);
 	assert_int_equal(result.paths[0].kernel[1].function, 0x200);
 	descent_result_release(&result);
@@ -372,7 +371,7 @@ static void test_faults_by_samples(void **state)
 		assert_true(result.explained > 0.99);
 		if (mixed) {
 			assert_true(result.paths[0].share > 0.7 && result.paths[0].share < 0.8);
-			assert_int_equal(result.paths[1].cause.kind, CAUSE_OWN_CODE);
+			assert_int_equal(result.paths[1].cause.kind, CAUSE_KERNEL);
 			assert_int_equal(result.paths[1].kernel[0].function, 0x500);
 		}
 		descent_result_release(&result);
@@ -384,7 +383,7 @@ static void test_faults_by_samples(void **state)
  * no reclaim. */
 static void test_work_is_not_the_rest(void **state)
 {
-	static const struct rec_sleep frees = {.object = SLEEP_IN_RECLAIM, .name = "/web"};
+	static const struct rec_sleep frees = {.work = SLEEP_IN_RECLAIM, .name = "/web"};
 	struct descent_result result;
 	double reclaim = 0;
 	struct run r;
@@ -401,10 +400,48 @@ static void test_work_is_not_the_rest(void **state)
 	for (unsigned int i = 0; i < result.nr_paths; i++)
 		reclaim += result.paths[i].cause.kind == CAUSE_RECLAIM ? result.paths[i].share : 0;
 	assert_true(reclaim > 0.2 && reclaim < 0.3);
-	assert_int_equal(result.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_KERNEL);
 	assert_true(result.explained > 0.99);
 	descent_result_release(&result);
 	descent_free(r.d);
+}
+
+/* The time in which requests are handed to a device is a part of the I/O that the calls wait for.
+ */
+static void test_submission(void **state)
+{
+	static const struct rec_sleep submits = {.work = SLEEP_IN_SUBMIT,
+						 .name = "",
+						 .about = "handing requests to the device"},
+				      waits = {.syscall = 0,
+					       .call = "read",
+					       .object = OBJECT_FILE,
+					       .name = "/data",
+					       .flags = SLEEP_IN_IOWAIT,
+					       .waker = "",
+					       .holder = ""};
+	const struct rec_frame stack[] = {{f0.module, f0.offset, f0.offset}, kernel(0x100)};
+	struct descent_result result;
+	struct run r;
+
+	for (int waited = 0; waited < 2; waited++) {
+		begin(&r);
+		for (int i = 0; i < 40; i++) {
+			bool sleep = waited && i % 2;
+
+			r.sleep = sleep ? &waits : &submits;
+			call(&r, sleep ? 0 : 3000 * US, sleep ? 3000 * US : 0, stack, 2, NULL, 0);
+		}
+		assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+		assert_int_equal(descent_result(r.d, &result), 0);
+		assert_int_equal(result.nr_paths, 1);
+		assert_int_equal(result.paths[0].cause.kind, CAUSE_IO);
+		assert_string_equal(result.paths[0].cause.name, waited ? "/data" : "");
+		assert_string_equal(result.paths[0].cause.detail, waited ? "read" : submits.about);
+		assert_true(result.paths[0].share > 0.99 && result.paths[0].share < 1.01);
+		descent_result_release(&result);
+		descent_free(r.d);
+	}
 }
 
 /* What a sample made longer is known by its stack; its times are not the peak's. */
@@ -445,7 +482,7 @@ static void test_no_stacks(void **state)
 		call(&r, 3000 * US, 0, NULL, 0, NULL, 0);
 	assert_int_equal(descent_result(r.d, &result), 0);
 	assert_int_equal(result.nr_paths, 1);
-	assert_int_equal(result.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_KERNEL);
 	assert_int_equal(result.paths[0].evidence, EVIDENCE_MEASURED);
 	assert_int_equal(result.paths[0].nr_kernel, 0);
 	descent_result_release(&result);
@@ -466,6 +503,7 @@ int main(void)
 	    cmocka_unit_test(test_blurred_calls),
 	    cmocka_unit_test(test_faults_by_samples),
 	    cmocka_unit_test(test_work_is_not_the_rest),
+	    cmocka_unit_test(test_submission),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

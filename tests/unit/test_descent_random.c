@@ -150,19 +150,7 @@ static bool function_untimed(const struct program *p, unsigned int f)
 
 static bool sleep_kind_fits(const struct program *p, enum cause_kind k)
 {
-	switch (p->sleep_object) {
-	case SLEEP_ON_FILE:
-		return k == CAUSE_IO || k == CAUSE_SLEEP;
-	case SLEEP_ON_SOCKET:
-		return k == CAUSE_NETWORK || k == CAUSE_SLEEP;
-	case SLEEP_ON_FUTEX:
-	case SLEEP_ON_KERNEL_LOCK:
-		return k == CAUSE_LOCK || k == CAUSE_SLEEP;
-	case SLEEP_ON_LOCAL:
-		return k == CAUSE_WAIT || k == CAUSE_SLEEP;
-	default:
-		return k == CAUSE_SLEEP;
-	}
+	return k == CAUSE_SLEEP || k == p->sleep->cause;
 }
 
 /* Is the first step of a path a jump out of f0? */

@@ -4,9 +4,9 @@
 
 static const struct rec_sleep on_disk = {.syscall = 74,
 					 .call = "fsync",
-					 .object = SLEEP_ON_FILE,
+					 .object = OBJECT_FILE,
 					 .name = "/var/journal",
-					 .ended_by = ENDED_REQUEST};
+					 .bracket = BRACKET(BRACKET_SOFT, 4)};
 
 enum { PIECES = 60, GAP_MS = 125 };
 

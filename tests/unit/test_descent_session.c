@@ -150,22 +150,15 @@ static void test_another_peak_knows_the_sites(void **state)
 {
 	struct bench b;
 	struct rec_code callee[] = {code('b'), code('c')};
-	struct record rec = {.type = REC_INDIRECT_CALLEES}, lost = {.type = REC_FNODE_LOST};
+	struct record rec;
 
 	bench_begin(&b);
 	site(&b, '0', '?')->kind = CALLEE_INDIRECT;
 	site(&b, '0', 'h')->flags |= CALL_SITE_LOOP;
 	start(&b, true);
-	lost.fnode_lost.epoch = b.epoch;
-	lost.fnode_lost.node = armed(&b, "h")->node;
-	assert_int_equal(feed(&b, &lost), 0);
-	act(&b);
+	lose(&b, "h", FNODE_BLOWN);
 	CALLS(20, &b, 10 * MS, P("?", 9 * MS));
-	rec.discovered.node = b.learn_node;
-	rec.discovered.nr_callees = 2;
-	rec.discovered.callees = callee;
-	assert_int_equal(feed(&b, &rec), 0);
-	act(&b);
+	discover(&b, callee, 2);
 	CALLS(20, &b, 10 * MS, P("b", 9 * MS));
 	expect_path(&b, 0, "b", CAUSE_OWN_CODE);
 	assert_int_equal(b.learns, 1);
@@ -346,6 +339,68 @@ static void test_resume_of_another_build(void **state)
 	expect_path(&c, 0, "z", CAUSE_OWN_CODE);
 	buf_release(&s.frames);
 	bench_end(&c);
+	bench_end(&b);
+}
+
+/* Tells that a saved descent follows; `latency` is that of all calls of its start profile. */
+static void ask_resumed(struct bench *b, const struct saved *s, uint64_t latency)
+{
+	struct record rec = ask_record(true);
+	const uint32_t bucket = pt_bucket(latency);
+	const uint64_t count = 100;
+
+	rec.descent.resumes = 1;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+	assert_int_equal(restore(b, s), 0);
+	profile(b, 100, 10 * MS); /* enough calls, but the saved ones are not known yet */
+	assert_int_equal(b->arms, 0);
+	rec = (struct record){.type = REC_SAVED_PROFILE,
+			      .profile = {.op = OP,
+					  .calls = count,
+					  .sum_ns = count * latency,
+					  .min_ns = latency,
+					  .max_ns = latency,
+					  .nr_buckets = 1,
+					  .bucket = &bucket,
+					  .count = &count}};
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+	profile(b, 1, 10 * MS);
+}
+
+static void test_resume_compares_distributions(void **state)
+{
+	struct bench b, same, other;
+	struct descent_result r;
+	struct saved s;
+
+	bench_begin(&b);
+	chain(&b);
+	start(&b, true);
+	CALLS(45, &b, 10 * MS, CHAIN_CALL);
+	save(&b, &s);
+	bench_begin(&same);
+	chain(&same);
+	ask_resumed(&same, &s, 11 * MS);
+	assert_non_null(armed(&same, "ab"));
+	CALLS(60, &same, 10 * MS, CHAIN_CALL);
+	expect_done(&same, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(same.d, &r), 0);
+	assert_int_equal(r.nodes[0].votes, 45 + r.calls_used); /* with those of the session */
+	assert_int_equal(r.nodes[0].maxcount, r.nodes[0].votes);
+	descent_result_release(&r);
+	bench_begin(&other);
+	chain(&other);
+	ask_resumed(&other, &s, 40 * MS);
+	expect_done(&other, DESCENT_CHANGED);
+	assert_int_equal(other.arms, 0);
+	assert_int_equal(descent_result(other.d, &r), 0);
+	assert_non_null(strstr(r.change, "since the session was saved: the peak at"));
+	descent_result_release(&r);
+	buf_release(&s.frames);
+	bench_end(&other);
+	bench_end(&same);
 	bench_end(&b);
 }
 
@@ -533,7 +588,8 @@ static void some_record(struct bench *b, struct record *rec)
 						    .nr_frames = n,
 						    .frames = frames};
 		rec->witness.sleep.object = (uint32_t)(rng() % 20);
-		rec->witness.sleep.ended_by = (uint32_t)(rng() % 10);
+		rec->witness.sleep.work = (uint32_t)(rng() % 20);
+		rec->witness.sleep.bracket = (uint32_t)rng();
 		return;
 	default:
 		rec->type = REC_CALL;
@@ -636,6 +692,7 @@ int main(void)
 	    cmocka_unit_test(test_resume),
 	    cmocka_unit_test(test_resume_of_a_finished_one),
 	    cmocka_unit_test(test_resume_of_another_build),
+	    cmocka_unit_test(test_resume_compares_distributions),
 	    cmocka_unit_test(test_bad_fnodes),
 	    cmocka_unit_test(test_garbage),
 	    cmocka_unit_test(test_huge_function),

@@ -4,13 +4,11 @@
 
 #include "tests/unit/descent/bench.h"
 
-static const struct rec_sleep on_purpose = {
-    .syscall = 35, .call = "nanosleep", .object = SLEEP_ON_NOTHING, .ended_by = ENDED_TIMER};
 static const struct rec_sleep on_a_file = {.syscall = 74,
 					   .call = "fsync",
-					   .object = SLEEP_ON_FILE,
+					   .object = OBJECT_FILE,
 					   .name = "/a",
-					   .ended_by = ENDED_REQUEST};
+					   .bracket = BRACKET(BRACKET_SOFT, 4)};
 
 /* A sleep inside the next call while `node` was the innermost open fnode; its stack ends in code
  * that nobody knows. */
@@ -71,9 +69,8 @@ static void test_awaited_task_has_the_cpu(void **state)
 {
 	const struct rec_sleep answer = {.syscall = 0,
 					 .call = "read",
-					 .object = SLEEP_ON_PIPE,
+					 .object = OBJECT_PIPE,
 					 .name = "pipe:[7]",
-					 .ended_by = ENDED_TASK,
 					 .waker = "server",
 					 .waker_pid = 90,
 					 .waker_tid = 99,
@@ -175,10 +172,11 @@ static void test_callee_of_a_loop(void **state)
 	assert_true(l.calls == 0);
 }
 
-/* A sample in f0 itself that met a page fault. */
-static void sample_in_fault(struct bench *b, uint64_t weight)
+/* A sample that met a page fault in f0 itself, or in its callee a() with `in_callee`. */
+static void sample_in_fault(struct bench *b, uint64_t weight, bool in_callee)
 {
-	struct rec_frame frame = {1, code('0').offset + 3, code('0').offset};
+	struct rec_frame frame[] = {{1, site_offset('0', 0) + 5, code('0').offset},
+				    {1, code('a').offset + 3, code('a').offset}};
 	struct rec_frame kernel = {REC_KERNEL_MODULE, REC_KERNEL_FAULT, REC_KERNEL_FAULT};
 	struct record rec = {.type = REC_WITNESS};
 
@@ -187,11 +185,36 @@ static void sample_in_fault(struct bench *b, uint64_t weight)
 					   .at_ns = b->now + 1000,
 					   .weight_ns = weight,
 					   .kind = WITNESS_RUN,
-					   .nr_frames = 1,
-					   .frames = &frame,
+					   .nr_frames = 1 + in_callee,
+					   .frames = frame,
 					   .nr_kernel = 1,
 					   .kernel = &kernel};
+	if (!in_callee)
+		frame[0].offset = code('0').offset + 3;
 	assert_int_equal(feed(b, &rec), 0);
+}
+
+/* A loop whose time is all in page faults: the loop's callee is no part of that answer. */
+static void test_loop_of_faults(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+	start(&b, true);
+	for (int i = 0; i < 20; i++) {
+		sample_in_fault(&b, 9 * MS, true);
+		CALL(&b, 10 * MS, P("a", 9 * MS, .max = US, .count = 9000));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_PAGE_FAULT);
+	assert_true(r.paths[0].looped.share == 0);
+	assert_int_equal(r.paths[0].nr_below, 1);
+	assert_int_equal(r.paths[0].below[0].function.offset, code('a').offset);
+	descent_result_release(&r);
+	bench_end(&b);
 }
 
 /* What f0 runs itself is all in page faults; the handler of a signal that came meanwhile is still
@@ -208,7 +231,7 @@ static void test_handler_beside_faults(void **state)
 	b.call.handler_signal = 14;
 	for (int i = 0; i < 40; i++) {
 		if (i % 4)
-			sample_in_fault(&b, 9 * MS);
+			sample_in_fault(&b, 9 * MS, false);
 		else
 			stack(&b, "h", 9 * MS, NULL);
 		CALL(&b, 10 * MS, NOTHING);
@@ -341,6 +364,7 @@ int main(void)
 	    cmocka_unit_test(test_blocked_below_the_caller),
 	    cmocka_unit_test(test_blocked_for_two_things),
 	    cmocka_unit_test(test_callee_of_a_loop),
+	    cmocka_unit_test(test_loop_of_faults),
 	    cmocka_unit_test(test_handler_beside_faults),
 	    cmocka_unit_test(test_handler_that_jumps),
 	    cmocka_unit_test(test_handlers_that_are_not_known),

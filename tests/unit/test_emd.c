@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analysis/latency/emd.h"
+#include "tests/unit/profiles.h"
 
 enum { BINS = 9, NODES = 2 * BINS + 2 };
 

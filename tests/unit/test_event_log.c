@@ -6,6 +6,7 @@
 
 #include "analysis/latency/event_log.h"
 #include "tests/unit/model_feed.h"
+#include "tests/unit/profiles.h"
 
 static int setup(void **state)
 {
@@ -410,6 +411,34 @@ static void test_program_stops_calling(void **state)
 	assert_text(last_of(m, EVENT_PEAK_VANISHED), "read: all 2 peaks: no calls for 5 s");
 }
 
+/* Shorter slices, as at the begin of a live screen, are no reason to tell something earlier. */
+static void test_short_slices(void **state)
+{
+	struct model *m = *state;
+	struct rng rng = {3};
+	uint64_t at = 0, quarter = 80;
+
+	feed(m, (struct record){.type = REC_META,
+				.meta = {.version = "",
+					 .host = "",
+					 .kernel = "",
+					 .boot_id = "",
+					 .command = "",
+					 .interval_ns = SECOND}});
+	feed_op(m, 1, LAYER_SYSCALL, "read");
+	for (; at < 20; at++)
+		slice(m, &rng, at, 1e6, 30e6);
+	for (; at < 44; at++, quarter++) {
+		feed(m, (struct record){.type = REC_TICK,
+					.tick = {.slice = at,
+						 .start_ns = quarter * SECOND / 4,
+						 .end_ns = (quarter + 1) * SECOND / 4}});
+		if (at == 20 + 16) /* four seconds */
+			assert_int_equal(count_of(m, EVENT_PEAK_VANISHED), 0);
+	}
+	assert_text(last_of(m, EVENT_PEAK_VANISHED), "read: all 2 peaks: no calls for 5 s");
+}
+
 /* A function of which no record says that it was watched has not fallen silent. */
 static void test_not_watched_is_not_silent(void **state)
 {
@@ -498,6 +527,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_losses_begin_and_end, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_bursts_begin_and_end, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_peak_appears, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_short_slices, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_peak_vanishes_and_returns, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_program_stops_calling, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_not_watched_is_not_silent, setup, teardown),

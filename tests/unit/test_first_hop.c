@@ -10,7 +10,7 @@
 
 #include "analysis/descent/first_hop.h"
 
-enum { OP = 7, MS = 1000000 };
+enum { OP = 7, MS = 1000000, TIMER = BRACKET_CLOCK << 12 };
 
 static const struct rec_frame stack[] = {{1, 0x110, 0x100}, {1, 0x210, 0x200}, {2, 0x30, 0x20}};
 static const struct rec_frame other_stack[] = {{1, 0x120, 0x100}, {2, 0x38, 0x20}};
@@ -34,26 +34,23 @@ static struct descent_path path_of(const uint32_t *frames, unsigned int nr, enum
 	return (struct descent_path){.frames = frames, .nr_frames = nr, .cause = {.kind = kind}};
 }
 
-static void give_wait(struct hops *h, uint32_t tid, uint64_t at_ns, uint32_t ended_by,
+static void give_wait(struct hops *h, uint32_t tid, uint64_t at_ns, uint32_t bracket,
 		      const struct rec_frame *frames, uint32_t nr)
 {
 	char call[] = "clock_nanosleep", name[] = "";
 	struct record rec = {.type = REC_WITNESS};
 
 	/* its texts are gone when this returns */
-	rec.witness = (struct rec_witness){.op = OP,
-					   .tid = tid,
-					   .at_ns = at_ns,
-					   .weight_ns = 2 * MS,
-					   .kind = WITNESS_SLEEP,
-					   .nr_frames = nr,
-					   .frames = frames,
-					   .sleep = {.call = call,
-						     .object = SLEEP_ON_NOTHING,
-						     .name = name,
-						     .ended_by = ended_by,
-						     .waker = name,
-						     .holder = name}};
+	rec.witness = (struct rec_witness){
+	    .op = OP,
+	    .tid = tid,
+	    .at_ns = at_ns,
+	    .weight_ns = 2 * MS,
+	    .kind = WITNESS_SLEEP,
+	    .nr_frames = nr,
+	    .frames = frames,
+	    .sleep = {
+		.call = call, .name = name, .bracket = bracket, .waker = name, .holder = name}};
 	hops_feed(h, OP, &rec);
 	memset(call, 'x', sizeof(call) - 1);
 }
@@ -95,7 +92,7 @@ static void before_its_call(void **state)
 {
 	const struct hop *hop;
 
-	give_wait(*state, 5, 10 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 5, 10 * MS, TIMER, stack, 3);
 	/* not yet known whether that call is in the peak */
 	assert_null(find(*state, long_frames, 3, CAUSE_SLEEP));
 	give_call(*state, 5, 7 * MS, 4 * MS);
@@ -114,7 +111,7 @@ static void before_its_call(void **state)
 static void after_its_call(void **state)
 {
 	give_call(*state, 5, 7 * MS, 4 * MS);
-	give_wait(*state, 5, 10 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 5, 10 * MS, TIMER, stack, 3);
 	assert_non_null(find(*state, long_frames, 3, CAUSE_SLEEP));
 }
 
@@ -123,10 +120,10 @@ static void of_other_calls(void **state)
 	/* another thread, before, after, another operation; a sample of the CPU */
 	struct record rec = {.type = REC_WITNESS};
 
-	give_wait(*state, 6, 10 * MS, ENDED_TIMER, stack, 3);
-	give_wait(*state, 5, 6 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 6, 10 * MS, TIMER, stack, 3);
+	give_wait(*state, 5, 6 * MS, TIMER, stack, 3);
 	give_call(*state, 5, 7 * MS, 4 * MS);
-	give_wait(*state, 5, 12 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 5, 12 * MS, TIMER, stack, 3);
 	rec.witness = (struct rec_witness){
 	    .op = OP + 1,
 	    .tid = 5,
@@ -147,8 +144,8 @@ static void same_ones_add_up(void **state)
 	const struct hop *hop;
 
 	for (unsigned int i = 0; i < 20; i++) {
-		give_wait(*state, 5, i * 100 * MS + 10 * MS, ENDED_TIMER,
-			  i % 4 ? stack : other_stack, i % 4 ? 3 : 2);
+		give_wait(*state, 5, i * 100 * MS + 10 * MS, TIMER, i % 4 ? stack : other_stack,
+			  i % 4 ? 3 : 2);
 		give_call(*state, 5, i * 100 * MS + 7 * MS, 4 * MS);
 	}
 	hop = find(*state, long_frames, 3, CAUSE_SLEEP);
@@ -160,7 +157,7 @@ static void same_ones_add_up(void **state)
 
 static void only_on_the_path(void **state)
 {
-	give_wait(*state, 5, 10 * MS, ENDED_TIMER, other_stack, 2);
+	give_wait(*state, 5, 10 * MS, TIMER, other_stack, 2);
 	give_call(*state, 5, 7 * MS, 4 * MS);
 	assert_null(find(*state, long_frames, 3, CAUSE_SLEEP));
 	assert_null(find(*state, backward_frames, 2, CAUSE_SLEEP));
@@ -172,11 +169,11 @@ static void only_on_the_path(void **state)
 
 static void another_peak(void **state)
 {
-	give_wait(*state, 5, 10 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 5, 10 * MS, TIMER, stack, 3);
 	hops_forget(*state);
 	give_call(*state, 5, 7 * MS, 4 * MS);
 	assert_null(find(*state, long_frames, 3, CAUSE_SLEEP));
-	give_wait(*state, 5, 8 * MS, ENDED_TIMER, stack, 3);
+	give_wait(*state, 5, 8 * MS, TIMER, stack, 3);
 	assert_non_null(find(*state, long_frames, 3, CAUSE_SLEEP));
 }
 
@@ -190,11 +187,11 @@ static void many(void **state)
 	for (unsigned int i = 0; i < 3 * HOPS_MAX; i++) {
 		at += 100 * MS;
 		give_call(*state, 5, at, 4 * MS);
-		give_wait(*state, 5, at + MS, ENDED_TIMER, stack, 3);
+		give_wait(*state, 5, at + MS, TIMER, stack, 3);
 		one[2].offset = 0x1000 + i;
-		give_wait(*state, 5, at + 2 * MS, ENDED_TIMER, one, 3);
+		give_wait(*state, 5, at + 2 * MS, TIMER, one, 3);
 		/* of calls that are never told */
-		give_wait(*state, 9, at, ENDED_TIMER, stack, 3);
+		give_wait(*state, 9, at, TIMER, stack, 3);
 	}
 	assert_int_equal(find(*state, long_frames, 3, CAUSE_SLEEP)->frame[2].offset,
 			 stack[2].offset);
@@ -204,7 +201,7 @@ static void many(void **state)
 /* Who has jumped has no frame in the stacks below. */
 static void through_a_jump(void **state)
 {
-	give_wait(*state, 5, 10 * MS, ENDED_TIMER, jumped_stack, 2);
+	give_wait(*state, 5, 10 * MS, TIMER, jumped_stack, 2);
 	give_call(*state, 5, 7 * MS, 4 * MS);
 	assert_non_null(find(*state, jump_frames, 3, CAUSE_SLEEP));
 	assert_null(find(*state, long_frames, 3, CAUSE_SLEEP));

@@ -225,6 +225,52 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* ---- modules ---- */
+
+static void send_file(void)
+{
+	struct record rec = {.type = REC_FILE, .file = {.module = PROGRAM}};
+
+	assert_int_equal(channel_send(t.collector, &rec, open("/dev/null", O_RDONLY | O_CLOEXEC)),
+			 0);
+	assert_int_equal(channel_flush(t.collector), 0);
+}
+
+/* A command that ends at once: its files come after the last record. */
+static void files_come_after_the_end(void **state)
+{
+	enum module_stage *stage = &t.front->files.modules[0].stage;
+
+	*stage = MODULE_ASKED;
+	say((struct record){.type = REC_BYE});
+	front_parser_turn(t.front, 0);
+	assert_false(modules_settled(t.front));
+	send_file();
+	front_parser_turn(t.front, 0);
+	assert_int_equal(*stage, MODULE_ADDED);
+	assert_false(t.front->collector.closed);
+	*stage = MODULE_READY;
+	front_parser_turn(t.front, 0);
+	assert_true(t.front->collector.closed);
+}
+
+/* Once the collector has closed its socket, only the parser can still answer. */
+static void an_ended_collector_sends_no_files(void **state)
+{
+	enum module_stage *stage = &t.front->files.modules[0].stage;
+
+	*stage = MODULE_ASKED;
+	say((struct record){.type = REC_BYE});
+	assert_false(modules_settled(t.front));
+	shutdown(channel_fd(t.collector), SHUT_RDWR);
+	front_parser_turn(t.front, 0);
+	assert_true(modules_settled(t.front));
+	*stage = MODULE_ADDED;
+	assert_false(modules_settled(t.front));
+	*stage = MODULE_DEBUG_ASKED;
+	assert_true(modules_settled(t.front));
+}
+
 /* ---- watches ---- */
 
 static void watch(const char *name)
@@ -500,6 +546,8 @@ static void queued_records_are_copies_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(files_come_after_the_end, setup, teardown),
+	    cmocka_unit_test_setup_teardown(an_ended_collector_sends_no_files, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_removed_watch_loses_no_answer_of_another, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(answers_for_a_removed_watch_are_dropped, setup,

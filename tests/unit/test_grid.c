@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/grids.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/list.h"
 #include "tui/screen/theme.h"

@@ -327,7 +327,9 @@ static void test_column_steps(void **state)
 {
 	assert_int_equal(heatmap_column_step(SECOND, SECOND, 1), 2 * SECOND);
 	assert_int_equal(heatmap_column_step(SECOND, 2 * SECOND, 1), 5 * SECOND);
-	assert_int_equal(heatmap_column_step(SECOND, SECOND, -1), SECOND);
+	assert_int_equal(heatmap_column_step(SECOND, SECOND, -1), SECOND / 2);
+	assert_int_equal(heatmap_column_step(SECOND, SECOND / 2, -1), SECOND / 4);
+	assert_int_equal(heatmap_column_step(SECOND, SECOND / 4, -1), SECOND / 4);
 	assert_int_equal(heatmap_column_step(SECOND, 10 * SECOND, -1), 5 * SECOND);
 	assert_int_equal(heatmap_column_step(SECOND, 3600 * SECOND, 1), 3600 * SECOND);
 	assert_int_equal(heatmap_column_step(SECOND / 10, SECOND / 10, 1), SECOND / 5);

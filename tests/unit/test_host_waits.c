@@ -45,8 +45,8 @@ static void test_quota_and_stops(void **state)
 {
 	struct pt_host_waits in = {
 	    .ns = {[PT_WAIT_QUOTA] = 500, [PT_WAIT_STOPPED] = 600, [PT_WAIT_FROZEN] = 700},
-	    .quota_ns = 10000000,
-	    .quota_period_ns = 50000000,
+	    .quota.ns = 10000000,
+	    .quota.period_ns = 50000000,
 	    .stopper_pid = 7,
 	    .stop_signal = 19,
 	    .stopper = "admin"};
@@ -54,8 +54,8 @@ static void test_quota_and_stops(void **state)
 	struct host_waits out;
 	struct cause c;
 
-	snprintf(in.quota_of.part[0], PT_GROUP_NAME, "web");
-	snprintf(in.quota_of.part[1], PT_GROUP_NAME, "system");
+	snprintf(in.quota.of.part[0], PT_GROUP_NAME, "web");
+	snprintf(in.quota.of.part[1], PT_GROUP_NAME, "system");
 	snprintf(in.frozen.part[0], PT_GROUP_NAME, "batch");
 	host_waits_fill(&out, &in, 0);
 	assert_int_equal(out.nr, 3);
@@ -87,15 +87,45 @@ static void test_several_tasks(void **state)
 	cause_tally_add(&t, &a, 160);
 	cause_tally_add(&t, &b, 240);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	/* nor does the one of them that ran longest, for less than a quarter */
+	assert_string_equal(got.name, "2 tasks");
+	assert_string_equal(got.detail, "none of them for more than 21% of that time");
+	cause_tally_add(&t, &b, 200);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.name, "b");
-	assert_string_equal(got.detail, "2 tasks ran; this one ran for 21% of that time");
-	cause_tally_add(&t, &b, 2600);
+	assert_string_equal(got.detail, "2 tasks ran; this one ran for 31% of that time");
+	cause_tally_add(&t, &b, 2400);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "");
 	/* one that is known, and not most of the time: it must not stand for all of it */
 	cause_tally_add(&t, &nobody, 5600);
 	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
 	assert_string_equal(got.detail, "for 30% of that time; the other tasks are not known");
+}
+
+/*
+ * More tasks than a tally has room for, each for as long: the last of them has inherited the time
+ * of others, and is not named for it.
+ */
+static void test_many_tasks(void **state)
+{
+	struct cause_tally t = {0};
+	struct cause c = {.kind = CAUSE_PREEMPTION}, got;
+
+	for (int i = 0; i < 20 * CAUSE_NAMES; i++) {
+		snprintf(c.name, sizeof(c.name), "task %d", i);
+		cause_tally_add(&t, &c, 100);
+	}
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	assert_string_equal(got.name, "at least 8 tasks");
+	assert_string_equal(got.detail, "none of them for more than 1% of that time");
+	assert_int_equal(got.tid, 0);
+	/* one that has run for longer than the others together is named, with its own time */
+	snprintf(c.name, sizeof(c.name), "make");
+	cause_tally_add(&t, &c, 24000);
+	cause_tally_tasks(&t, CAUSE_PREEMPTION, &got);
+	assert_string_equal(got.name, "make");
+	assert_non_null(strstr(got.detail, "this one ran for 60% of that time"));
 }
 
 /* Steal time is a preemption, with the hypervisor in the place of a task. */
@@ -156,7 +186,7 @@ static void test_several_quotas(void **state)
 
 static void test_work(void **state)
 {
-	struct rec_sleep s = {.object = SLEEP_IN_DIRTY,
+	struct rec_sleep s = {.work = SLEEP_IN_DIRTY,
 			      .name = "8:0",
 			      .holder = "backup",
 			      .about = "too many dirty pages"};
@@ -166,7 +196,7 @@ static void test_work(void **state)
 	assert_int_equal(c.kind, CAUSE_THROTTLED);
 	assert_string_equal(c.name, "8:0");
 	assert_string_equal(c.detail, "too many dirty pages, most of them by backup");
-	s = (struct rec_sleep){.object = SLEEP_ON_FILE, .name = "f"};
+	s = (struct rec_sleep){.object = OBJECT_FILE, .name = "f"};
 	assert_false(cause_of_work(&s, &c));
 }
 
@@ -174,8 +204,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_longest_runner), cmocka_unit_test(test_quota_and_stops),
-	    cmocka_unit_test(test_several_tasks),  cmocka_unit_test(test_several_quotas),
-	    cmocka_unit_test(test_work),	   cmocka_unit_test(test_steal),
+	    cmocka_unit_test(test_several_tasks),  cmocka_unit_test(test_many_tasks),
+	    cmocka_unit_test(test_several_quotas), cmocka_unit_test(test_work),
+	    cmocka_unit_test(test_steal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tui/screen/keys.h"
+#include "tui/screen/keys_private.h"
 
 static void test_every_request_has_name_help_and_key(void **state)
 {
@@ -216,6 +216,44 @@ static char *slurp(const char *path, size_t *n)
 	data[*n] = '\0';
 	fclose(f);
 	return data;
+}
+
+/* The table of one keymap. */
+struct markdown {
+	enum keymap map;
+	struct buf *out;
+};
+
+static void markdown_line(void *ctx, const struct keys_line *line)
+{
+	const struct markdown *m = ctx;
+
+	if (line->request == REQUEST_NONE || line->map != m->map)
+		return;
+	buf_puts(m->out, "| ");
+	for (const char *p = line->keys; *p; p++)
+		buf_printf(m->out, "%s%c", *p == '|' ? "\\" : "", *p);
+	buf_printf(m->out, " | %s | %s |\n", line->name, line->text);
+}
+
+/* All tables as Markdown. */
+static int keys_markdown(struct buf *out)
+{
+	static const enum keymap order[] = {KEYMAP_ALL,	    KEYMAP_OPERATIONS, KEYMAP_OPERATION,
+					    KEYMAP_COLUMNS, KEYMAP_DESCENT,    KEYMAP_THREADS,
+					    KEYMAP_WAITS,   KEYMAP_PICKER,     KEYMAP_REPLAY,
+					    KEYMAP_PROMPT,  KEYMAP_MENU};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		struct markdown m = {order[i], out};
+		bool everywhere = order[i] == KEYMAP_PROMPT || order[i] == KEYMAP_MENU;
+
+		buf_printf(out, "%s### %s\n\n| keys | name | what it does |\n|---|---|---|\n",
+			   i ? "\n" : "", keys_title(order[i]));
+		/* the help of each view ends with the prompt and the menu */
+		keys_help(everywhere ? KEYMAP_ALL : order[i], false, markdown_line, &m);
+	}
+	return out->err;
 }
 
 #define BEGIN "<!-- keys: begin -->\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/unit/model_feed.h"
+#include "tests/unit/profiles.h"
 
 static int setup(void **state)
 {
@@ -265,6 +266,64 @@ static void test_short_armed_time_tells_nothing(void **state)
 		assert_int_equal(op->seen_calls, 4500 + seen);
 		assert_true(op->total.calls > 500000 && op->total.calls < 8000000);
 		assert_true(profile_adds_up(&op->total));
+		model_free(m);
+	}
+}
+
+/*
+ * One thread makes a call of 150 ms whenever somebody looks, a tenth of the time: scaled up it
+ * would be in ten of them at once. It cannot be, unless the calls overlap.
+ */
+static void test_time_of_one_thread(void **state)
+{
+	static const struct {
+		uint64_t callers, second_call;
+		bool limited;
+	} cases[] = {{1, SECOND, true}, {0, SECOND, false}, {2, SECOND, true}, {1, 50 * MS, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model *m = model_new();
+		uint32_t bucket = pt_bucket(150 * MS);
+		uint64_t count = 2, most = cases[i].callers * 8 * SECOND;
+		struct rec_profile rec = {.op = 1,
+					  .calls = 2,
+					  .sum_ns = 300 * MS,
+					  .callers = cases[i].callers,
+					  .armed_ns = 50 * MS,
+					  .armed_cpu_ns = 50 * MS,
+					  .cpu_ns = SECOND,
+					  .nr_buckets = 1,
+					  .bucket = &bucket,
+					  .count = &count};
+		struct record sample = {
+		    .type = REC_SAMPLE,
+		    .sample = {.op = 1, .tid = 7, .latency_ns = 150 * MS, .chance_ppm = 1000000}};
+		const struct op *op;
+
+		assert_non_null(m);
+		assert_int_equal(feed_op(m, 1, LAYER_FUNCTION, "f"), 0);
+		for (uint64_t s = 0; s < 8; s++) {
+			rec.start_ns = s * SECOND;
+			rec.end_ns = (s + 1) * SECOND;
+			assert_int_equal(feed_profile_record(m, &rec), 0);
+			rec.callers = 0;
+			sample.sample.start_ns = s * cases[i].second_call;
+			assert_int_equal(model_feed(m, &sample), 0);
+			assert_int_equal(feed_tick(m, s), 0);
+		}
+		op = model_op(m, 0);
+		assert_true(op->total.sum_ns > 16 * SECOND);
+		if (cases[i].limited) {
+			assert_int_equal(op->most_callers, cases[i].callers);
+			assert_int_equal(op->time_ns, most);
+			assert_true(op->total_high_ns <= (double)most);
+			assert_true(op->total_low_ns <= op->total_high_ns);
+		} else {
+			assert_int_equal(op->most_callers, 0);
+			assert_int_equal(op->time_ns, op->total.sum_ns);
+			assert_true(op->total_high_ns > 16. * SECOND);
+		}
 		model_free(m);
 	}
 }
@@ -604,6 +663,7 @@ int main(void)
 	    TEST(test_never_armed),
 	    TEST(test_share_seen_counts_unseen),
 	    TEST(test_short_armed_time_tells_nothing),
+	    TEST(test_time_of_one_thread),
 	    TEST(test_checksum),
 	    TEST(test_malformed_profiles),
 	    TEST(test_no_overflow),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/model_feed.h"
+#include "tests/unit/profiles.h"
 
 /* A read that mostly takes 3 us, one in ten 2 ms; and what else there is in a test. */
 struct workload {

@@ -2,6 +2,7 @@
 #include "tests/unit/model_feed.h"
 
 #include "analysis/latency/samples.h"
+#include "tests/unit/profiles.h"
 
 static struct rec_sample sample_of(uint64_t latency, uint64_t number)
 {
@@ -22,8 +23,7 @@ static void offer(struct samples *s, uint64_t latency, uint64_t first, uint64_t 
 
 static void test_keeps_all_of_few(void **state)
 {
-	const struct call_sample *call[MODEL_MAX_SAMPLES];
-	double weight[MODEL_MAX_SAMPLES];
+	struct weighted_calls list;
 	struct profile total;
 	struct samples s;
 
@@ -34,11 +34,12 @@ static void test_keeps_all_of_few(void **state)
 		profile_add(&total, 1000);
 	}
 	assert_int_equal(s.nr, 100);
-	samples_list(&s, &total, call, weight);
+	assert_int_equal(samples_list(&s, &total, &list), 0);
 	for (unsigned int i = 0; i < 100; i++) {
-		assert_int_equal(call[i]->start_ns, i);
-		assert_true(fabs(weight[i] - 1) < 1e-9);
+		assert_int_equal(list.call[i]->start_ns, i);
+		assert_true(fabs(list.weight[i] - 1) < 1e-9);
 	}
+	weighted_calls_release(&list);
 	samples_release(&s);
 	assert_int_equal(s.nr, 0);
 }
@@ -124,8 +125,7 @@ static void test_halves_balanced(void **state)
 
 static void test_weights_follow_chance_and_profile(void **state)
 {
-	const struct call_sample *call[8];
-	double weight[8];
+	struct weighted_calls list;
 	struct profile total;
 	struct samples s;
 	struct rec_sample rec = sample_of(1000, 0);
@@ -149,13 +149,14 @@ static void test_weights_follow_chance_and_profile(void **state)
 	samples_add(&s, &rec, MODEL_MAX_SAMPLES);
 	rec.chance_ppm = UINT64_MAX;
 	samples_add(&s, &rec, MODEL_MAX_SAMPLES);
-	samples_list(&s, &total, call, weight);
-	assert_true(fabs(weight[0] - 100) < 1e-6);
-	assert_true(fabs(weight[1] - 200) < 1e-6);
-	assert_true(fabs(weight[2] - 50) < 1e-6);
+	assert_int_equal(samples_list(&s, &total, &list), 0);
+	assert_true(fabs(list.weight[0] - 100) < 1e-6);
+	assert_true(fabs(list.weight[1] - 200) < 1e-6);
+	assert_true(fabs(list.weight[2] - 50) < 1e-6);
 	/* Not in the profile yet: they stand for themselves. */
-	assert_true(fabs(weight[3] - 1) < 1e-6);
-	assert_true(fabs(weight[4] - 1) < 1e-6);
+	assert_true(fabs(list.weight[3] - 1) < 1e-6);
+	assert_true(fabs(list.weight[4] - 1) < 1e-6);
+	weighted_calls_release(&list);
 	samples_release(&s);
 }
 

@@ -160,174 +160,36 @@ static void test_not_longer_than_ever(void **state)
 	model_free(m);
 }
 
-/* The walk, the chains and the list of operations read one table: the same facts are one kind. */
-static void test_one_classifier(void **state)
+/* The share of a CPU outside of 100 calls a second that take 1 ms each. */
+static double own_share(const char *call, double cpu, uint32_t layers)
 {
-	static const struct {
-		const char *call;
-		struct wait_facts facts; /* as the chains get them */
-		uint32_t object;	 /* as a descent and a thread snapshot get it */
-		const char *name, *kernel;
-		uint32_t exclusive;
-		bool serves;
-		const char *text;
-		enum walk_class class;
-	} cases[] = {
-	    {"nanosleep", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "sleeping", WALK_SLEEP},
-	    {"poll", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "sleeping", WALK_SLEEP},
-	    {"poll",
-	     {.args = {1, 2}},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"poll",
-	     {.args = {1, 1}, .has_object = true, .object = OBJECT_SOCKET},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:5432",
-	     "",
-	     0,
-	     false,
-	     "waiting for data from the network",
-	     WALK_WORK},
-	    {"poll",
-	     {.args = {1, 1}, .has_object = true, .object = OBJECT_SOCKET, .serves = true},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:5432",
-	     "",
-	     0,
-	     true,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"pause", {0}, SLEEP_ON_NOTHING, "", "", 0, false, "waiting for a signal", WALK_IDLE},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_PRIVATE, 2}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     1,
-	     false,
-	     "waiting for a lock",
-	     WALK_WORK},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_BITSET_PRIVATE, 3}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     1,
-	     false,
-	     "waiting for a lock",
-	     WALK_WORK},
-	    {"futex",
-	     {.args = {8, FUTEX_WAIT_BITSET_PRIVATE, 0}},
-	     SLEEP_ON_FUTEX,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for a condition",
-	     WALK_IDLE},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_FILE},
-	     SLEEP_ON_FILE,
-	     "/tmp/fifo",
-	     "vfs_read;fifo_pipe_read",
-	     0,
-	     false,
-	     "waiting for data in a pipe",
-	     WALK_IDLE},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_TERMINAL},
-	     SLEEP_ON_DEVICE,
-	     "/dev/pts/3",
-	     "",
-	     0,
-	     false,
-	     "waiting for a terminal",
-	     WALK_IDLE},
-	    {"write",
-	     {.has_object = true, .object = OBJECT_TERMINAL},
-	     SLEEP_ON_DEVICE,
-	     "/dev/pts/3",
-	     "",
-	     0,
-	     false,
-	     "waiting for a device",
-	     WALK_WORK},
-	    {"read",
-	     {.has_object = true, .object = OBJECT_EVENT},
-	     SLEEP_ON_OTHER,
-	     "an eventfd",
-	     "",
-	     0,
-	     false,
-	     "waiting for a message",
-	     WALK_IDLE},
-	    {"recvfrom",
-	     {.has_object = true, .object = OBJECT_SOCKET},
-	     SLEEP_ON_SOCKET,
-	     "10.0.0.1:80",
-	     "",
-	     0,
-	     false,
-	     "waiting for data from the network",
-	     WALK_WORK},
-	    {"recvfrom",
-	     {.has_object = true, .object = OBJECT_LOCAL},
-	     SLEEP_ON_LOCAL,
-	     "",
-	     "",
-	     0,
-	     true,
-	     "waiting for events",
-	     WALK_IDLE},
-	    {"epoll_wait",
-	     {0},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "do_epoll_wait;__mutex_lock",
-	     0,
-	     false,
-	     "waiting for a kernel lock",
-	     WALK_WORK},
-	    {"msgsnd",
-	     {0},
-	     SLEEP_ON_OTHER,
-	     "",
-	     "",
-	     0,
-	     false,
-	     "waiting for room for a message",
-	     WALK_WORK},
-	};
+	struct model *m = session(call, 10, true, &(struct rec_open){.start_ns = 100 * SECOND});
+	double share;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wait_facts f = cases[i].facts;
-		struct rec_thread_snapshot l = {.kind = WITNESS_SLEEP,
-						.state = 'S',
-						.serves = cases[i].serves,
-						.kernel = cases[i].kernel,
-						.sleep = {.syscall = syscall_number(cases[i].call),
-							  .call = cases[i].call,
-							  .object = cases[i].object,
-							  .name = cases[i].name,
-							  .exclusive = cases[i].exclusive}};
-		enum wait_kind kind;
+	model_feed(m, &(struct record){.type = REC_COST,
+				       .cost = {.at_ns = 10 * SECOND,
+						.target_cpu_ns = (uint64_t)(cpu * 10 * SECOND)}});
+	model_feed(m, &(struct record){.type = REC_TICK,
+				       .tick = {.slice = 10,
+						.start_ns = 10 * SECOND,
+						.end_ns = 11 * SECOND,
+						.layers = layers}});
+	share = own_code_share(m);
+	model_free(m);
+	return share;
+}
 
-		f.syscall = syscall_number(cases[i].call);
-		f.serves = cases[i].serves;
-		f.hints = wait_hints(cases[i].kernel);
-		kind = wait_kind_of(&f);
-		assert_string_equal(wait_kind_info(kind)->text, cases[i].text);
-		assert_int_equal(wait_kind_of_sleep(&l.sleep, l.kernel, l.serves), kind);
-		assert_int_equal(walk_class_of(&l), cases[i].class);
-		/* a recording of another architecture: the name counts, not the number */
-		l.sleep.syscall = 9999;
-		assert_int_equal(wait_kind_of_sleep(&l.sleep, l.kernel, l.serves), kind);
-	}
+static void test_own_code(void **state)
+{
+	const uint32_t on = 1U << LAYER_SYSCALL;
+
+	/* what a call takes may have been on a CPU, but for a wait */
+	assert_float_equal(own_share("pread64", 0.7, on), 0.6, 0.01);
+	assert_float_equal(own_share("epoll_wait", 0.7, on), 0.7, 0.01);
+	assert_float_equal(own_share("pread64", 0.05, on), 0, 0.001);
+	/* calls that are not measured may have it */
+	assert_float_equal(own_share("pread64", 0.7, 1U << LAYER_FUNCTION), 0, 0);
+	assert_float_equal(own_share("pread64", 0.7, 0), 0, 0);
 }
 
 int main(void)
@@ -335,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_classes_by_name), cmocka_unit_test(test_futex_by_its_arguments),
 	    cmocka_unit_test(test_stuck),	    cmocka_unit_test(test_not_longer_than_ever),
-	    cmocka_unit_test(test_one_classifier),
+	    cmocka_unit_test(test_own_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void the_slice_that_is_given_is_taken(void **state)
 {
 	PARSE("descend", "-p", "1", "-f", "main", "--interval", "1");
 	assert_true(o.interval_s == 1);
-	PARSE("descend", "-p", "1", "--interval", "1");
+	PARSE("descend", "-p", "1", "--interval", "1", "--json-lines");
 	assert_true(o.interval_s == 1);
 	PARSE("descend", "-p", "1", "-f", "main", "--interval", "2.5");
 	assert_true(o.interval_s == 2.5);
@@ -115,6 +115,9 @@ static int parse_with(enum form form, const struct option_row *row, char *error,
 		argv[argc++] = "--begin=main";
 	if (row && !strcmp(row->name, "force"))
 		argv[argc++] = "-ox";
+	if (row && !strcmp(row->name, "interval") &&
+	    (form == FORM_WALK || form == FORM_CHAINS || form == FORM_CRITICAL))
+		argv[argc++] = "--json-lines";
 	argv[argc] = NULL;
 	return options_parse(&o, argc, argv, error, n);
 }
@@ -166,6 +169,8 @@ static void a_refusal_names_the_option_and_who_takes_it(void **state)
 	    *open[] = {"peaktop", "descend", "-p", "1", "--open", "--interval", "2", NULL},
 	    *beside[] = {"peaktop", "watch", "-p", "1", "-r", "x", NULL},
 	    *alone[] = {"peaktop", "descend", "-p", "1", "--force", NULL},
+	    *walk[] = {"peaktop", "descend", "-p", "1", "--interval", "2", NULL},
+	    *chains[] = {"peaktop", "chains", "-p", "1", "--interval", "2", NULL},
 	    *both[] = {"peaktop", "watch", "-p", "1", "--csv", "--json", NULL};
 
 	assert_int_not_equal(options_parse(&o, 5, watch, error, sizeof(error)), 0);
@@ -177,6 +182,11 @@ static void a_refusal_names_the_option_and_who_takes_it(void **state)
 	assert_non_null(strstr(error, "-r FILE"));
 	assert_int_not_equal(options_parse(&o, 5, alone, error, sizeof(error)), 0);
 	assert_non_null(strstr(error, "-o FILE"));
+	assert_int_not_equal(options_parse(&o, 6, walk, error, sizeof(error)), 0);
+	assert_non_null(strstr(error, "--interval works with descend without -f only together "
+				      "with --json-lines or -f OP"));
+	assert_int_not_equal(options_parse(&o, 6, chains, error, sizeof(error)), 0);
+	assert_non_null(strstr(error, "--interval works with chains only"));
 	assert_int_not_equal(options_parse(&o, 6, both, error, sizeof(error)), 0);
 	assert_string_equal(error, "--csv and --json cannot be combined; give one of them");
 }

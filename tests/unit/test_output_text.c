@@ -42,6 +42,37 @@ static void test_text(void **state)
 	model_free(m);
 }
 
+/* The remarks about a peak of 100 calls, so many of which were preempted, and were expected to be.
+ */
+static bool tells_preempted(double seen, double expected, const char *words)
+{
+	const struct peak p = {.calls = 100,
+			       .seen_preempted = seen,
+			       .expected_preempted = expected,
+			       .run_queue_share = -1,
+			       .near = ""};
+	struct model *m = model_new();
+	struct buf b;
+	bool told;
+
+	buf_init(&b, 1 << 12);
+	assert_int_equal(words_peak_remarks(&b, m, &p, PEAKS_BY_NUMBER), 0);
+	told = b.len && !strcmp(b.data, words);
+	assert_true(told || !b.len);
+	buf_release(&b);
+	model_free(m);
+	return told;
+}
+
+static void test_preempted_as_expected(void **state)
+{
+	assert_true(tells_preempted(20, 4, "20% of its calls were preempted, expected 4%\n"));
+	assert_true(tells_preempted(20, -1, "20% of its calls were preempted\n"));
+	assert_false(tells_preempted(20, 18, ""));
+	assert_false(tells_preempted(20, 30, ""));
+	assert_false(tells_preempted(2, 0, ""));
+}
+
 static void test_phases(void **state)
 {
 	const struct rec_phases none = {.begin = "load", .end = "store"},
@@ -231,25 +262,32 @@ static void test_wrap(void **state)
  */
 static void test_walk_spread(void **state)
 {
+	struct walk_node process = {.kind = WALK_PROCESS};
+	const uint32_t frame = 0;
 	struct walk_path paths[] = {
-	    {.class = WALK_WORK, .share = 0.1, .cause.kind = CAUSE_OWN_CODE},
+	    {.class = WALK_WORK, .share = 0.1, .cause.kind = CAUSE_OWN_CODE, .frames = &frame},
 	    {.class = WALK_WORK, .share = 0.4, .cause.kind = CAUSE_RUN_QUEUE},
 	};
 	struct walk_result result = {.settled = true,
 				     .lead = WALK_WORK,
-				     .share[WALK_WORK] = 0.8,
+				     .share = {[WALK_WORK] = 0.8, [WALK_SLEEP] = 0.2},
 				     .runqueue = 0.4,
+				     .nodes = &process,
 				     .nr_paths = 2,
 				     .paths = paths};
-	char line[256];
+	struct walk_remarks remarks;
 
-	assert_non_null(walk_remark(NULL, &result, 1, line, sizeof(line)));
-	assert_non_null(strstr(line, "75% of the work that is no waiting for a CPU is spread"));
+	walk_remarks_fill(&remarks, NULL, &result);
+	assert_int_equal(remarks.nr, 2);
+	assert_non_null(
+	    strstr(remarks.line[1], "75% of the work that is no waiting for a CPU is spread"));
 	result.share[WALK_WORK] = 0.4;
+	result.share[WALK_SLEEP] = 0.6;
 	result.runqueue = 0;
 	result.nr_paths = 1;
-	assert_non_null(walk_remark(NULL, &result, 1, line, sizeof(line)));
-	assert_non_null(strstr(line, "75% of the work is spread"));
+	walk_remarks_fill(&remarks, NULL, &result);
+	assert_int_equal(remarks.nr, 2);
+	assert_non_null(strstr(remarks.line[1], "75% of the work is spread"));
 }
 
 /* A wait for another task below code without a name may be idleness: no root cause. */
@@ -285,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_preempted_as_expected),
 	    cmocka_unit_test(test_phases),
 	    cmocka_unit_test(test_cost),
 	    cmocka_unit_test(test_period),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "analysis/descent/path_waits.h"
@@ -287,6 +288,61 @@ static void test_of_a_system_call(void **state)
 	assert_int_equal(found.nr, 0);
 }
 
+/* ---- threads that wait for the same */
+
+enum { THREADS = 2, CHAIN = 2 };
+
+/* Each of two threads sleeps for one holder. */
+static void chains_of_threads(struct waits_chains *c)
+{
+	static const char *const waiter = "worker", *const holder = "journal", *const none = "";
+
+	*c = (struct waits_chains){.nr = THREADS * CHAIN,
+				   .nodes = calloc(THREADS * CHAIN, sizeof(*c->nodes))};
+	assert_non_null(c->nodes);
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t thread = i / CHAIN;
+		struct waits_node *n = &c->nodes[i];
+
+		*n = (struct waits_node){
+		    .parent = thread * CHAIN, .count = 1, .self_ns = i % CHAIN * MS};
+		n->layer = (struct waits_layer){.state = CHAIN_SLEEP,
+						.pid = 10,
+						.tid = 11 + thread,
+						.comm = waiter,
+						.what = none,
+						.hint = none,
+						.syscall = SYS_write};
+		if (i % CHAIN) {
+			n->layer.tid = 20;
+			n->layer.comm = holder;
+		}
+	}
+	c->total_ns = THREADS * MS;
+}
+
+static void test_threads_are_joined(void **state)
+{
+	struct waits_chains c;
+
+	(void)state;
+	chains_of_threads(&c);
+	assert_int_equal(waits_chains_join(&c, WAITS_BY_THREAD), 0);
+	assert_int_equal(c.nr, THREADS * CHAIN);
+	waits_chains_release(&c);
+
+	chains_of_threads(&c);
+	assert_int_equal(waits_chains_join(&c, WAITS_BY_PROCESS), 0);
+	assert_int_equal(c.nr, CHAIN);
+	assert_int_equal(c.nodes[0].layer.tid, 11);
+	assert_int_equal(c.nodes[0].layer.tasks, THREADS);
+	/* the holder is still told by its thread */
+	assert_int_equal(c.nodes[1].layer.tid, 20);
+	assert_int_equal(c.nodes[1].self_ns, THREADS * MS);
+	assert_int_equal(c.nodes[0].total_ns, THREADS * MS);
+	waits_chains_release(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +354,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	    cmocka_unit_test(test_threads_are_joined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

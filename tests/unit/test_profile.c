@@ -9,6 +9,7 @@
 
 #include "analysis/latency/profile.h"
 #include "tests/unit/corpus/mixture.h"
+#include "tests/unit/profiles.h"
 
 static const unsigned int resolution[] = {1, 2, 4, 8};
 

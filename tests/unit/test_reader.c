@@ -8,6 +8,7 @@
 
 #include "collect/fd_message.c"
 #include "collect/reader.c" /* not among the pure libraries */
+#include "collect/reader_pages.c"
 
 #include <dirent.h>
 
@@ -194,7 +195,7 @@ static void test_memory(void **state)
 {
 	const size_t page = 4096;
 	char *m = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static char to[3][3 * 4096];
+	static char to[3][4 * 4096];
 	unsigned char there[4];
 
 	(void)state;
@@ -219,6 +220,18 @@ static void test_memory(void **state)
 	assert_int_equal(pieces[3].got, 8);
 	assert_memory_equal(to[2], "dddddddd", 8);
 	assert_int_equal(pieces[4].got, 0);
+	/* with holes it goes on behind that page, and ends with the last one that is there */
+	pieces[0].bytes = 4 * 4096 - 100;
+	pieces[0].holes = true;
+	assert_int_equal(reader_memory(pieces, 1), 0);
+	assert_int_equal(pieces[0].got, 4 * page - 100);
+	assert_memory_equal(to[0], m + 100, 2 * page - 100);
+	for (size_t i = 0; i < page; i++)
+		assert_int_equal((unsigned char)to[0][2 * page - 100 + i], READER_HOLE);
+	assert_memory_equal(to[0] + 3 * page - 100, m + 3 * page, page);
+	pieces[0].bytes = 3 * 4096 - 100;
+	assert_int_equal(reader_memory(pieces, 1), 0);
+	assert_int_equal(pieces[0].got, 2 * page - 100);
 	/* reading it has not made it appear */
 	assert_int_equal(mincore(m, 4 * page, there), 0);
 	assert_int_equal(there[2] & 1, 0);

@@ -6,8 +6,10 @@
 #include "tests/unit/model_feed.h"
 
 #include "analysis/latency/related.h"
+#include "tests/unit/profiles.h"
 
 enum { SLICES = 60 };
+#define OTHERS_NS (100 * SECOND) /* beyond every peak made here */
 
 struct peak_maker {
 	struct profile profile;
@@ -15,16 +17,18 @@ struct peak_maker {
 	struct related_side side;
 };
 
-/* `calls` calls around `median`, spread over the slices as `share` says. */
+/* A peak of `calls` calls around `median`, beside twice as many others of its operation. */
 static void make(struct peak_maker *p, struct rng *rng, uint32_t op, double median, double width,
 		 unsigned int calls)
 {
 	memset(p, 0, sizeof(*p));
 	for (unsigned int i = 0; i < calls; i++)
 		profile_add(&p->profile, rng_latency(rng, median, width));
+	for (unsigned int i = 0; i < 2 * calls; i++)
+		profile_add(&p->profile, OTHERS_NS);
 	p->side = (struct related_side){.op = op,
 					.peak_id = 1,
-					.range = {0, PT_BUCKETS},
+					.range = {0, pt_bucket(OTHERS_NS)},
 					.profile = &p->profile,
 					.series = p->series};
 }
@@ -150,10 +154,32 @@ static void test_count_alone(void **state)
 	make(&b, &rng, 2, 1e7, 0.5, 2999);
 	assert_true(score(&a.side, &b.side, 0, &r));
 	assert_string_equal(r.by, "count");
+	/* Unless it is what one of them always does: once for each request. */
+	b.side.range.high = PT_BUCKETS;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++)
+		if (bucket_low_ns(i, PT_RESOLUTION) > SECOND)
+			b.profile.calls -= b.profile.count[i], b.profile.count[i] = 0;
+	assert_false(score(&a.side, &b.side, 0, &r));
 	/* Unless it is the same of few. */
 	make(&a, &rng, 1, 1e4, 0.5, 50);
 	make(&b, &rng, 2, 1e7, 0.5, 50);
 	assert_false(score(&a.side, &b.side, 0, &r));
+}
+
+/* Of two peaks that are what their operations usually do, nothing is said. */
+static void test_usual_peaks(void **state)
+{
+	struct rng rng = {5};
+	struct peak_maker a, b;
+	struct peak_related r;
+
+	make(&a, &rng, 1, 1e4, 0.5, 3000);
+	make(&b, &rng, 2, 1e4, 0.5, 3000);
+	noise(&a, &rng, 50);
+	memcpy(b.series, a.series, sizeof(a.series));
+	assert_true(score(&a.side, &b.side, SLICES, &r));
+	a.side.range.high = b.side.range.high = PT_BUCKETS;
+	assert_false(score(&a.side, &b.side, SLICES, &r));
 }
 
 static void test_few_calls(void **state)
@@ -367,6 +393,7 @@ int main(void)
 	    cmocka_unit_test(test_not_itself),
 	    cmocka_unit_test(test_shape_alone_says_nothing),
 	    cmocka_unit_test(test_count_alone),
+	    cmocka_unit_test(test_usual_peaks),
 	    cmocka_unit_test(test_few_calls),
 	    cmocka_unit_test(test_range_counts_only),
 	    cmocka_unit_test(test_same_slices),

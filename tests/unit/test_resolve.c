@@ -54,9 +54,12 @@ static struct parsed_functions functions(const struct parsed_function *list, uin
 
 static void old_versions_of_a_symbol_are_left(void **state)
 {
-	const struct parsed_function list[] = {{.symbol = "memcpy@GLIBC_2.2.5", .offset = 1},
-					       {.symbol = "memcpy@@GLIBC_2.14", .offset = 2},
-					       {.symbol = "memcpy", .offset = 3}};
+	const struct parsed_function
+	    list[] = {{.symbol = "memcpy@GLIBC_2.2.5", .function = "", .offset = 1},
+		      {.symbol = "memcpy@@GLIBC_2.14", .function = "", .offset = 2},
+		      {.symbol = "memcpy", .function = "", .offset = 3}},
+	    step[] = {{.symbol = "step", .function = "step", .offset = 4},
+		      {.symbol = "step", .function = "step@GLIBC_2.2.5", .offset = 5}};
 	struct parsed_functions a = functions(list, 2);
 
 	assert_int_equal(functions_only(&a)->offset, 2);
@@ -71,6 +74,10 @@ static void old_versions_of_a_symbol_are_left(void **state)
 	a = functions(list, 2);
 	a.total = 3;
 	assert_null(functions_only(&a));
+	/* the symbol table of the debug file has no versions, that of the library has */
+	a = functions(step, 2);
+	assert_non_null(functions_only(&a));
+	assert_int_equal(functions_only(&a)->offset, 4);
 }
 
 static void names_of_starts_and_locks(void **state)
@@ -83,6 +90,14 @@ static void names_of_starts_and_locks(void **state)
 	assert_true(walk_name_takes_lock("Monitor::lock(Thread*)"));
 	assert_false(walk_name_takes_lock("pthread_mutex_lock_all"));
 	assert_false(walk_name_takes_lock("pthread_cond_wait"));
+	assert_true(walk_name_takes_lock("PyEval_RestoreThread"));
+	assert_true(walk_name_waits_for_condition("pthread_cond_clockwait@@GLIBC_2.34"));
+	assert_false(walk_name_waits_for_condition("pthread_cond_signal"));
+	assert_true(walk_name_is_python("python3.11"));
+	assert_true(walk_name_is_python("libpython3.11.so.1.0"));
+	assert_false(walk_name_is_python("python"));
+	assert_true(walk_name_schedules("runtime.schedule"));
+	assert_false(walk_name_schedules("runtime.scheduler"));
 	assert_true(walk_name_is_libc("libc.so.6"));
 	assert_true(walk_name_is_libc("ld-musl-x86_64.so.1"));
 	assert_false(walk_name_is_libc("libcurl.so.4"));
@@ -92,6 +107,8 @@ static void names_of_starts_and_locks(void **state)
 
 static const char *name_of(const void *ctx, struct rec_code function)
 {
+	if (function.offset == 0x60)
+		return "sync.(*WaitGroup).Wait";
 	return function.offset == 0x30 ? "runtime.gopark" : function.offset ? "main.work" : NULL;
 }
 
@@ -170,6 +187,32 @@ static void a_wait_without_a_stack_joins_its_path(void **state)
 	}
 }
 
+/* A mutex and a group park for the same reason. */
+static void a_group_of_goroutines_is_no_lock(void **state)
+{
+	struct descent_fnode nodes[] = {{.function = {1, 0x10}},
+					{.function = {1, 0x60}},
+					{.function = {1, 0x30}},
+					{.function = {1, 0x20}},
+					{.function = {1, 0x30}}};
+	struct descent_path paths[] = {
+	    {.share = 0.6, .nr_frames = 3, .frames = indices(0, 1, 2)},
+	    {.share = 0.4, .nr_frames = 3, .frames = indices(0, 3, 4)},
+	};
+	struct descent_result r = {.nr_nodes = 5, .nodes = nodes, .nr_paths = 2, .paths = paths};
+
+	wait_at(&paths[0], "semacquire");
+	wait_at(&paths[1], "semacquire");
+	paths[0].cause.kind = paths[1].cause.kind = CAUSE_LOCK;
+	parked_cut(&r, name_of, NULL);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_WAIT);
+	assert_string_equal(r.paths[0].cause.name, "other goroutines");
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_LOCK);
+	for (unsigned int i = 0; i < r.nr_paths; i++)
+		free((void *)(uintptr_t)r.paths[i].frames);
+}
+
 /* ---- frames ---- */
 
 static void frames_in_both_directions(void **state)
@@ -198,6 +241,7 @@ static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 {
 	const struct rec_frame frames[] = {{1, 0x11, 0x10}, {1, 0x21, 0x20}};
 	const struct rec_frame others[] = {{1, 0x91, 0x90}, {1, 0x21, 0x20}};
+	const struct rec_frame elsewhere[] = {{1, 0x18, 0x10}, {1, 0x21, 0x20}};
 	uint64_t regs[20] = {[16] = 0x401000, [19] = 0x7ffe0000};
 	struct rec_thread_snapshot seen = {
 	    .pid = 9, .tid = 10, .kind = WITNESS_SLEEP, .nr_frames = 2, .frames = frames};
@@ -225,8 +269,12 @@ static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 	at.sp += 8;
 	assert_false(known_stacks_fill(k, at, &bare));
 	assert_false(known_stacks_fill(k, stack_place_of(&seen, regs, 16), &bare));
-	/* two callers at one height: not known which */
+	/* another call of the same function */
 	at.sp -= 8;
+	seen.frames = elsewhere;
+	known_stacks_note(k, at, &seen);
+	assert_true(known_stacks_fill(k, at, &bare));
+	/* two callers at one height: not known which */
 	seen.frames = others;
 	known_stacks_note(k, at, &seen);
 	assert_false(known_stacks_fill(k, at, &bare));
@@ -287,6 +335,7 @@ int main(void)
 	    cmocka_unit_test(names_of_starts_and_locks),
 	    cmocka_unit_test(a_parked_goroutine_ends_the_path),
 	    cmocka_unit_test(a_wait_without_a_stack_joins_its_path),
+	    cmocka_unit_test(a_group_of_goroutines_is_no_lock),
 	    cmocka_unit_test(frames_in_both_directions),
 	    cmocka_unit_test(a_sleep_at_a_known_place_gets_its_frames),
 	    cmocka_unit_test(open_fnodes_are_frames),

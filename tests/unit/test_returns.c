@@ -79,6 +79,20 @@ static void test_return_join(void **state)
 	fixture_end(&fx);
 }
 
+/* A probe in the loop would be hit in each turn. */
+CODE(turns, "call turns_end\n turns_ret: mov %rax, %rbx\n 1: dec %ebx\n jne 1b\n ret");
+LABEL(turns_ret);
+static void test_return_before_loop(void **state)
+{
+	START(turns);
+	CHECK(fixture_return(&fx, AT(turns, turns_ret)), AT(turns, turns_ret), SITE_STEPPED, 0, 0);
+	fixture_end(&fx);
+	/* there is no other place */
+	fx.policy.no_stepped = true;
+	assert_int_equal(fixture_return(&fx, AT(turns, turns_ret)).cls, SITE_EMULATED);
+	fixture_end(&fx);
+}
+
 CODE(r5, "call r5_end\n r5_ret: test %eax, %eax\n je 1f\n jmp r5_ret\n 1: ret");
 LABEL(r5_ret);
 static void test_return_address_is_target(void **state)
@@ -331,6 +345,7 @@ int main(void)
 	    cmocka_unit_test(test_return_tracks_stack),
 	    cmocka_unit_test(test_return_stepped),
 	    cmocka_unit_test(test_return_join),
+	    cmocka_unit_test(test_return_before_loop),
 	    cmocka_unit_test(test_return_address_is_target),
 	    cmocka_unit_test(test_return_of_noreturn),
 	    cmocka_unit_test(test_return_into_other_block),

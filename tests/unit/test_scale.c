@@ -467,6 +467,50 @@ static void test_catching_up(void **state)
 	assert_true(low < truth && high > truth);
 }
 
+/*
+ * A server at a steady rate, of which one call in 250 syncs a file: it sleeps hundreds of times and
+ * takes most of the CPU time. Whether a burst sees none or three of them is chance.
+ */
+static void test_few_heavy_calls(void **state)
+{
+	const double rate = 2.2 / MS, light = 40 * US, heavy = 8 * MS;
+	const double burst = 120 * MS, gap = 500 * MS;
+	static const uint64_t heavy_calls[] = {0, 0, 1, 3};
+	uint64_t random = 1;
+	struct scale s = {0};
+	struct outcome o = {0};
+
+	(void)state;
+	for (int i = 0; i < 24; i++) {
+		double seen = rate * burst, missed = rate * gap;
+		uint64_t in_burst, in_gap = (uint64_t)(missed / 250);
+		struct rec_profile r = {.end_ns = (uint64_t)(burst + gap),
+					.armed_ns = (uint64_t)burst};
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		in_burst = heavy_calls[(random >> 33) % 4];
+		r.calls = (uint64_t)seen;
+		r.probe_ns = (uint64_t)(seen * 6 * US);
+		r.run_calls = (uint64_t)(seen / 2);
+		r.run_ns = (uint64_t)(seen / 2 * (light + 6 * US));
+		r.switch_calls = (uint64_t)(seen / 4);
+		r.switch_cpu_ns =
+		    (uint64_t)(seen / 4 * (light + 6 * US) + (double)in_burst * heavy);
+		r.cycle_calls = (uint64_t)(seen / 2);
+		r.cycles = (uint64_t)(seen / 4) + in_burst * 300;
+		r.armed_cpu_ns = (uint64_t)(seen * (light + 6 * US) + (double)in_burst * heavy);
+		r.gaps = 4;
+		r.gap_sleeper_cpu_ns = r.gap_cpu_ns =
+		    (uint64_t)(missed * light + (double)in_gap * heavy);
+		r.gap_sleeps = (uint64_t)(missed / 4) + in_gap * 300;
+		r.cpu_ns = r.armed_cpu_ns + r.gap_cpu_ns;
+		o.truth += seen + missed;
+		o.told += (double)r.calls + scale_gap(&s, &r, r.calls);
+	}
+	scale_interval(&s, &o.low, &o.high);
+	assert_right(o, 0.9, 1.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,6 +530,7 @@ int main(void)
 	    cmocka_unit_test(test_bursts_average_out),
 	    cmocka_unit_test(test_least_by_latency),
 	    cmocka_unit_test(test_catching_up),
+	    cmocka_unit_test(test_few_heavy_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,23 @@ static void test_the_first_choice_stays(void **state)
 	harness_free(h);
 }
 
+/* At the begin of a session the costliest peak is chosen when it appears, unless a key was pressed.
+ */
+static void test_the_costliest_is_chosen_at_the_begin(void **state)
+{
+	for (int touched = 0; touched < 2; touched++) {
+		struct harness *h = harness_new(4, NULL);
+
+		harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1");
+		if (touched)
+			harness_run(h, "key Right");
+		for (int i = 0; i < 5; i++)
+			more_openat(h, 50000000);
+		harness_run(h, touched ? "expect >  1" : "expect >  2");
+		harness_free(h);
+	}
+}
+
 /* --- what is offered ------------------------------------------------------------------------- */
 
 static void test_enter_is_offered_where_it_works(void **state)
@@ -209,10 +226,10 @@ static void test_views_have_titles(void **state)
 	harness_free(h);
 }
 
-/* Views that show all threads say so while only some are counted. */
-static void test_waits_show_all_threads(void **state)
+/* The timeline shows all threads, and says so while only some are counted. */
+static void test_the_timeline_shows_all_threads(void **state)
 {
-	static const char all[] = "this view shows all threads";
+	static const char all[] = "the timeline shows all threads";
 	const struct rec_chosen list[] = {{.id = 8}};
 	struct record chosen = {.type = REC_CHOICE,
 				.choice = {.at_ns = 5 * SYNTH_SECOND,
@@ -223,19 +240,62 @@ static void test_waits_show_all_threads(void **state)
 	struct harness *h = harness_new(5, NULL);
 	char script[256];
 
-	snprintf(script, sizeof(script), "key W\nreject %s\nkey q X\nreject %s\nkey q", all, all);
+	snprintf(script, sizeof(script), "key W Tab Tab\nexpect timeline\nreject %s\nkey q", all);
 	harness_run(h, script);
 	assert_int_equal(model_feed(h->model, &chosen), 0);
 	snprintf(script, sizeof(script),
-		 "key W\nexpect %s\nkey q X\nexpect %s\nkey q o\nexpect %s\nkey q", all, all, all);
+		 "key W\nreject %s\nkey Tab\nreject %s\nkey Tab\nexpect %s\nkey q o\nreject %s",
+		 all, all, all, "shows all");
 	harness_run(h, script);
+	harness_free(h);
+}
+
+/* If the list is too long for the idle waits, a line names them with their time. */
+static void test_idle_waits_below_the_edge(void **state)
+{
+	struct harness *h = harness_new(5, NULL);
+
+	harness_run(
+	    h, "reject idle waits below\nsize 80 14\nexpect idle waits below (>): epoll_wait 1\n"
+	       "reject timed sleep\nkey > >\nexpect > epoll_wait\nreject idle waits below");
+	harness_free(h);
+}
+
+/* Time that no call has is named above the calls: else a program that computes seems idle. */
+static void test_own_code_stands_above_the_calls(void **state)
+{
+	const uint32_t layers = 1U << LAYER_SYSCALL | 1U << LAYER_FUNCTION;
+	struct harness *h = harness_new(5, NULL);
+	struct record cost = {
+	    .type = REC_COST,
+	    .cost = {.at_ns = 6 * SYNTH_SECOND, .target_cpu_ns = 18 * SYNTH_SECOND}};
+	struct record tick = {.type = REC_TICK,
+			      .tick = {.slice = 5,
+				       .start_ns = 5 * SYNTH_SECOND,
+				       .end_ns = 6 * SYNTH_SECOND,
+				       .layers = layers}};
+	const char *function, *own, *call;
+
+	harness_run(h, "reject own code");
+	assert_int_equal(model_feed(h->model, &cost), 0);
+	assert_int_equal(model_feed(h->model, &tick), 0);
+	screen_tick(h->screen, 6 * SYNTH_SECOND);
+	harness_run(h, "dump\nexpect % of a CPU (o: where)");
+	function = strstr(harness_out(h), "processCommand");
+	own = strstr(harness_out(h), "outside of these calls: own code, ");
+	call = strstr(harness_out(h), "  futex");
+	assert_true(function && function < own && own < call);
+	/* a filter chooses calls */
+	harness_run(h, "key /\ntype read\nkey Enter\nreject own code");
 	harness_free(h);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_waits_show_all_threads),
+	    cmocka_unit_test(test_idle_waits_below_the_edge),
+	    cmocka_unit_test(test_own_code_stands_above_the_calls),
+	    cmocka_unit_test(test_the_timeline_shows_all_threads),
 	    cmocka_unit_test(test_the_cursor_stays_on_its_process),
 	    cmocka_unit_test(test_enter_does_not_take_another_process),
 	    cmocka_unit_test(test_kernel_threads_are_hidden),
@@ -243,6 +303,7 @@ int main(void)
 	    cmocka_unit_test(test_peaks_keep_number_and_choice),
 	    cmocka_unit_test(test_numbers_begin_by_latency),
 	    cmocka_unit_test(test_the_first_choice_stays),
+	    cmocka_unit_test(test_the_costliest_is_chosen_at_the_begin),
 	    cmocka_unit_test(test_enter_is_offered_where_it_works),
 	    cmocka_unit_test(test_prompts_say_how_they_end),
 	    cmocka_unit_test(test_views_have_titles),

@@ -19,9 +19,10 @@ struct pt_control *kernel_side_control(struct kernel_side *k)
 	return &control;
 }
 
-int kernel_side_share_program(const struct kernel_side *k)
+int kernel_side_program(const struct kernel_side *k, enum kernel_program which)
 {
 	(void)k;
+	(void)which;
 	return -1;
 }
 
@@ -41,7 +42,8 @@ void clocks_release(struct clocks *c)
  * what it had is told. */
 static void test_looked_at_again(void **state)
 {
-	static struct function f = {.meta = {.module_id = MODULE, .offset = 0x100, .size = 0x40}};
+	static struct rec_op meta = {.module_id = MODULE, .offset = 0x100, .size = 0x40};
+	static struct function f = {.meta = &meta};
 	static struct file_mapping mapping = {
 	    .pid = 7, .module = MODULE, .start = 0x1000, .end = 0x3000};
 	static struct pt_hist h;

@@ -29,6 +29,8 @@ static void test_names(void **state)
 	     "Server::Server()::{lambda(int)#2}>::_M_invoke(std::_Any_data const&, int&&)",
 	     "std::_Function_handler<...>::_M_invoke"},
 	    {"f(int)::local::g()", "f(int)::local::g"},
+	    {"f(std::unique_ptr<int>*, bool*)::{lambda()#1}::_FUN()", "f(...)::{lambda()#1}::_FUN"},
+	    {"main.(*ServerWithAVeryLongName).serve", "main.(*ServerWithAVeryLongName).serve"},
 	    {"std::operator<< <char>(std::ostream&, char)", "std::operator<< <char>"},
 	    {"A::operator<(A const&) const", "A::operator<"},
 	    {"A::operator->() const", "A::operator->"},

@@ -114,7 +114,7 @@ static void provide(struct harness *h, const char *name)
 	if (!strcmp(name, "picker"))
 		screen_set_processes(h->screen, processes, 5);
 	if (!strcmp(name, "replay"))
-		screen_set_replay(h->screen, 40 * SYNTH_SECOND, 3725 * SYNTH_SECOND, true);
+		screen_set_replay(h->screen, 40 * SYNTH_SECOND, 3725 * SYNTH_SECOND);
 	if (!strcmp(name, "information")) {
 		synth_feed(
 		    h->model,

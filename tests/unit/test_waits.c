@@ -37,6 +37,43 @@ static void test_pass(void **state)
 	assert_int_equal(stats.sleeps[ENDER_TASK], 20);
 }
 
+/* Two pipes to the same process are told alike; one with a path is told by its path. */
+static void test_pipes_are_joined(void **state)
+{
+	static const struct sim_op reader[] = {{LOOP, 5},
+					       {POST, 1},
+					       {WAIT, 2, HOW_PIPE},
+					       {POST, 1},
+					       {WAIT, 2, HOW_OTHER_PIPE},
+					       {POST, 1},
+					       {WAIT, 2, HOW_FIFO},
+					       {NEXT},
+					       {EXIT}};
+	static const struct sim_op writer[] = {
+	    {LOOP, 15}, {WAIT, 1, HOW_POLL}, {RUN, 2 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	uint64_t unnamed = 0, fifo = 0;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "reader", TARGET, 0, reader);
+	sim_task(&sim, "writer", 0, 1, writer);
+	play(60 * MS, 2);
+	expect("reader>writer", ACCOUNT_RUN_UNSAMPLED, 30);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct waits_layer *l = &chains.nodes[i].layer;
+
+		if (chains.nodes[i].parent != i || l->state != CHAIN_SLEEP ||
+		    l->kind != WAIT_PIPE_EMPTY)
+			continue;
+		if (!strcmp(l->what, "/run/fifo"))
+			fifo += 1;
+		else
+			unnamed += 1;
+		assert_true(!*l->what || !strcmp(l->what, "/run/fifo"));
+	}
+	assert_int_equal(unnamed, 1);
+	assert_int_equal(fifo, 1);
+}
+
 static void triangle(unsigned int how, unsigned int bracket)
 {
 	static struct sim_op a[] = {{LOOP, 20},	  {RUN, 1 * MS}, {POST, 1},
@@ -354,7 +391,7 @@ static void test_io_uring(void **state)
 }
 
 /* Four threads and one lock: each waits for all others in turn, with their shares. */
-static void convoy(int lock, int unlock, enum wait_kind kind)
+static void test_convoy(void **state)
 {
 	static struct sim_op script[4][7];
 	static const uint64_t hold[4] = {1 * MS, 2 * MS, 4 * MS, 8 * MS};
@@ -362,13 +399,9 @@ static void convoy(int lock, int unlock, enum wait_kind kind)
 
 	sim_begin(&sim, 5);
 	for (int i = 0; i < 4; i++) {
-		const struct sim_op ops[7] = {{LOOP, 10},
-					      {RUN, 10 * US},
-					      {(enum sim_code)lock, 0},
-					      {RUN, (int64_t)hold[i]},
-					      {(enum sim_code)unlock, 0},
-					      {NEXT},
-					      {EXIT}};
+		const struct sim_op ops[7] = {
+		    {LOOP, 10},	 {RUN, 10 * US}, {LOCK, 0}, {RUN, (int64_t)hold[i]},
+		    {UNLOCK, 0}, {NEXT},	 {EXIT}};
 
 		memcpy(script[i], ops, sizeof(ops));
 		sim_task(&sim, name[i], i ? 0 : TARGET, (uint32_t)i, script[i]);
@@ -380,15 +413,8 @@ static void convoy(int lock, int unlock, enum wait_kind kind)
 	expect("one>two", ACCOUNT_RUN_UNSAMPLED, 18);
 	expect("one>four", ACCOUNT_RUN_UNSAMPLED, 36);
 	expect("one>eight", ACCOUNT_RUN_UNSAMPLED, 72);
-	expect_layer("one", kind, 0);
+	expect_layer("one", WAIT_LOCK, 0);
 	expect_absent("innocent");
-}
-
-static void test_convoy(void **state)
-{
-	convoy(LOCK, UNLOCK, WAIT_LOCK);
-	sim_release(&sim);
-	convoy(KLOCK, KUNLOCK, WAIT_KERNEL_LOCK);
 }
 
 /* Ten items for a pool of four: three of four are woken for nothing each time. */
@@ -465,27 +491,6 @@ static void test_network(void **state)
 	expect_absent("innocent");
 }
 
-/* A packet of this host that comes through an interrupt: its sender, then the way. */
-static void test_sender(void **state)
-{
-	static const struct sim_op script[] = {{WAIT, 1, HOW_TCP}, {RUN, 1 * MS}, {EXIT}};
-	static const struct sim_op sender[] = {{RUN, 40 * MS}, {EXIT}};
-	struct sim_timed *e;
-
-	sim_begin(&sim, 3);
-	sim_task(&sim, "client", TARGET, 1, script);
-	sim_task(&sim, "sender", 0, 2, sender);
-	innocent(0);
-	e = sim_timer(&sim, 4, sim.now + 30 * MS);
-	e->semaphore = 1;
-	e->task = 1;
-	e->sent_ns = sim.now + 25 * MS;
-	play(60 * MS, 3);
-	expect("client>sender", ACCOUNT_RUN_UNSAMPLED, 25);
-	expect("client>127.0.0.1:80", ACCOUNT_NETWORK, 5);
-	expect_absent("innocent");
-}
-
 static void test_accept_idle(void **state)
 {
 	static const struct sim_op script[] = {{RUN, 1 * MS}, {WAIT, 1, HOW_ACCEPT}, {EXIT}};
@@ -504,7 +509,7 @@ static void test_stopped(void **state)
 {
 	static const struct sim_op script[] = {
 	    {RUN, 2 * MS}, {WAIT, 1, HOW_STOPPED}, {RUN, 2 * MS}, {EXIT}};
-	static const struct sim_op shell[] = {{SLEEP, 50 * MS}, {SIGNAL, 0}, {POST, 1}, {EXIT}};
+	static const struct sim_op shell[] = {{SLEEP, 50 * MS}, {SIGNAL}, {POST, 1}, {EXIT}};
 
 	sim_begin(&sim, 2);
 	sim_task(&sim, "job", TARGET, 0, script);
@@ -514,6 +519,72 @@ static void test_stopped(void **state)
 	expect_layer("job", WAIT_STOPPED, 0);
 	expect("job", ACCOUNT_STOPPED, 48);
 	expect_absent("shell");
+}
+
+static void test_signal(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {WAIT, 1, HOW_PIPE}, {RUN, 1 * MS}, {WAIT, 1, HOW_POLL}, {EXIT}};
+	static const struct sim_op sender[] = {{RUN, 9 * MS}, {SIGNAL},	 {POST, 1},
+					       {RUN, 5 * MS}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "job", TARGET, 0, script);
+	sim_task(&sim, "sender", 0, 1, sender);
+	play(30 * MS, 2);
+	expect_layer("job", WAIT_PIPE_EMPTY, NOTE_SIGNAL);
+	expect("job>sender", ACCOUNT_RUN_UNSAMPLED, 12);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		/* the second waking was by something else */
+		if (chains.nodes[i].layer.kind == WAIT_EVENTS)
+			assert_false(chains.nodes[i].layer.notes & NOTE_SIGNAL);
+	}
+}
+
+/* A packet wakes "job" in a soft interrupt that runs in `worker`, with this stack. */
+static void soft_in(uint32_t stack)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {WAIT, 1, HOW_PEER}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op worker[] = {
+	    {RUN, 9 * MS}, {POST_SOFT, 1}, {RUN, 1 * MS}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim.waker_stack = stack;
+	sim_task(&sim, "job", TARGET, 0, script);
+	sim_task(&sim, "worker", 0, 1, worker);
+	play(30 * MS, 2);
+}
+
+static void test_soft_by_chance(void **state)
+{
+	soft_in(STACK_SENDS);
+	expect("job>worker", ACCOUNT_RUN_UNSAMPLED, 8);
+	waits_chains_release(&chains);
+	sim_release(&sim);
+	/* whoever enables soft interrupts next runs those that are due */
+	soft_in(STACK_BY_CHANCE);
+	expect("job>10.9.0.2:5432", ACCOUNT_NETWORK, 8);
+	expect_absent("worker");
+}
+
+/* One thread after the other is joined, with hardly a run between: each has really ended. */
+static void test_joins(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 1 * MS},  {WAIT, 1, HOW_JOIN, 1},
+					       {RUN, 10 * US}, {WAIT, 2, HOW_JOIN, 2},
+					       {RUN, 10 * US}, {EXIT}};
+	static const struct sim_op first[] = {{RUN, 8 * MS}, {POST, 1}, {EXIT}},
+				   second[] = {{RUN, 12 * MS}, {POST, 2}, {EXIT}};
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "main", TARGET, 0, script);
+	sim_task(&sim, "first", TARGET, 1, first);
+	sim_task(&sim, "second", TARGET, 2, second);
+	for (int i = 1; i < 3; i++)
+		sim.task[i].pid = sim.task[0].pid;
+	play(30 * MS, 3);
+	assert_true(stats.false_wakeups == 0);
 }
 
 static void test_join(void **state)
@@ -609,16 +680,20 @@ int main(void)
 	    CASE(test_disk),
 	    CASE(test_direct_io_worker),
 	    CASE(test_work_of_another),
+	    CASE(test_pipes_are_joined),
 	    CASE(test_io_uring),
 	    CASE(test_convoy),
 	    CASE(test_broadcast),
 	    CASE(test_two_spinners),
 	    CASE(test_handoff),
 	    CASE(test_network),
-	    CASE(test_sender),
+
 	    CASE(test_accept_idle),
 	    CASE(test_stopped),
 	    CASE(test_join),
+	    CASE(test_joins),
+	    CASE(test_signal),
+	    CASE(test_soft_by_chance),
 	    CASE(test_samples),
 	    CASE(test_started),
 	    CASE(test_rsp_compat),

@@ -11,6 +11,7 @@
 
 #include "analysis/waits/folded.h"
 #include "tests/unit/waits_check.h"
+#include "tests/unit/waits_segments.h"
 
 #define TARGET TASK_TARGET
 
@@ -80,6 +81,47 @@ static void test_pass_and_disk(void **state)
 		assert_true(c.next[i].length_ns + c.next[i].speedup_ns <= c.path.length_ns + MS);
 	}
 	assert_true(c.nr_next > 0 && total > 50);
+	waits_critical_release(&c);
+}
+
+/* Move the record that names a task to just before its first waking of another one. */
+static void join_late(int task, uint32_t cpu)
+{
+	uint32_t tid = sim.task[task].tid, from = 0, to = 0;
+	struct record joins;
+
+	while (sim.records[from].type != REC_TASK || sim.records[from].task.tid != tid)
+		from++;
+	while (sim.records[to].type != REC_WAKING || sim.records[to].waking.current_tid != tid)
+		to++;
+	joins = sim.records[from];
+	joins.task.at_ns = sim.records[to].waking.at_ns;
+	joins.task.cpu = cpu;
+	joins.task.state = 'R';
+	memmove(&sim.records[from], &sim.records[from + 1], (to - from) * sizeof(joins));
+	sim.records[to - 1] = joins;
+}
+
+/* What a waker did before it was followed is not known, but for whom the sleeper waited is: the
+ * wait is on the path, and the path has no hole. */
+static void test_waker_joins_late(void **state)
+{
+	static const struct sim_op server[] = {
+	    {RUN, 10 * MS}, {WAIT, 1, HOW_PIPE}, {RUN, 10 * MS}, {EXIT}};
+	static const struct sim_op client[] = {{RUN, 40 * MS}, {POST, 1}, {RUN, 1 * MS}, {EXIT}};
+	struct waits_critical c;
+	int late;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "server", TARGET, 1, server);
+	late = sim_task(&sim, "client", 0, 0, client);
+	sim_play(50 * MS, 2);
+	join_late(late, 0);
+	feed_all(NULL);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near(critical_ms(&c.path, "server", "running"), 20);
+	near(critical_ms(&c.path, "server", "waiting for data in a pipe"), 30);
+	near((double)c.path.deficit_ns / 1e6, 0);
 	waits_critical_release(&c);
 }
 
@@ -248,7 +290,7 @@ static void test_folded(void **state)
 	buf_init(&out, 1 << 16);
 	assert_int_equal(waits_folded(&chains, NULL, NULL, &out), 0);
 	assert_non_null(strstr(out.data, "[a_b_ 500 run] 1"));
-	assert_non_null(strstr(out.data, "[a_b_ 500 waiting for data in a pipe pipe:[1]];ksys_read;"
+	assert_non_null(strstr(out.data, "[a_b_ 500 waiting for data in a pipe];ksys_read;"
 					 "pipe_read;schedule;[server 501 run] "));
 	for (char *line = out.data; *line; line = strchr(line, '\n') + 1)
 		assert_int_equal(line[0], '[');
@@ -259,7 +301,7 @@ static void test_timeline(void **state)
 {
 	static const struct sim_op script[] = {
 	    {LOOP, 3}, {RUN, 2 * MS}, {SLEEP, 3 * MS}, {NEXT}, {EXIT}};
-	struct waits_segment s[16];
+	struct segment s[SEGMENTS_MAX];
 	uint64_t begin;
 	uint32_t nr, sleeps = 0;
 
@@ -268,11 +310,11 @@ static void test_timeline(void **state)
 	begin = sim.now;
 	sim_play(20 * MS, 1);
 	feed_all(NULL);
-	nr = waits_segments(waits, sim.task[0].tid, sim.task[0].start_ns, begin + 2500 * US,
-			    begin + 9 * MS, s, 16);
+	nr = segments_of(waits, sim.task[0].tid, sim.task[0].start_ns, begin + 2500 * US,
+			 begin + 9 * MS, s);
 	for (uint32_t i = 0; i < nr; i++) {
 		sleeps += s[i].state == SEGMENT_SLEEP;
-		assert_true(s[i].state != SEGMENT_SLEEP || s[i].ender == ENDER_TIMER);
+		assert_true(s[i].state != SEGMENT_SLEEP || s[i].cause.kind == ENDER_TIMER);
 		assert_true(!i || s[i].to <= s[i - 1].from);
 	}
 	assert_int_equal(sleeps, 2);
@@ -324,6 +366,9 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_msgrcv}, WAIT_MESSAGE},
 	    {{.syscall = SYS_flock}, WAIT_FILE_LOCK},
 	    {{.syscall = -1, .in_fault = true}, WAIT_PAGE},
+	    {{.syscall = SYS_mmap, .hints = HINT_PAGE | HINT_IO}, WAIT_PAGE},
+	    {{.syscall = SYS_unlink, .hints = HINT_IO}, WAIT_FILE},
+	    {{.syscall = SYS_unlink}, WAIT_OTHER},
 	    {{.syscall = -1, .hints = HINT_PAGE | HINT_SWAP}, WAIT_SWAP},
 	    {{.syscall = SYS_brk, .hints = HINT_RECLAIM}, WAIT_RECLAIM},
 	    {{.syscall = SYS_read, .state = SWITCH_STOPPED}, WAIT_STOPPED},
@@ -378,9 +423,11 @@ static void test_idle_worker(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_pass_and_disk), CASE(test_deficit),     CASE(test_back_pressure),
-	    CASE(test_call_path),     CASE(test_calls_only),  CASE(test_folded),
-	    CASE(test_timeline),      CASE(test_idle_worker), cmocka_unit_test(test_kinds),
+	    CASE(test_waker_joins_late), CASE(test_pass_and_disk),
+	    CASE(test_deficit),		 CASE(test_back_pressure),
+	    CASE(test_call_path),	 CASE(test_calls_only),
+	    CASE(test_folded),		 CASE(test_timeline),
+	    CASE(test_idle_worker),	 cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

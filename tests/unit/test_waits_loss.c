@@ -237,53 +237,6 @@ static void test_windows(void **state)
 	expect("waiter>worker", ACCOUNT_RUN_UNSAMPLED, 20);
 }
 
-/* A task that is followed only when it wakes the target: its short memory completes the chain. */
-static void test_past(void **state)
-{
-	struct record *r;
-	uint64_t begin;
-
-	sim_begin(&sim, 2);
-	sim_task(&sim, "target", TARGET, 0,
-		 (const struct sim_op[]){{WAIT, 1, HOW_PIPE}, {RUN, MS}, {EXIT}});
-	sim_task(&sim, "login", 0, 1, (const struct sim_op[]){{RUN, 30 * MS}, {POST, 1}, {EXIT}});
-	sim_task(&sim, "stranger", 0, 1, (const struct sim_op[]){{EXIT}});
-	sim.task[1].flags = sim.task[2].flags = 0;
-	sim_window(&sim, WINDOW_BEGIN);
-	begin = sim.now;
-	sim_tell_task(&sim, 0, 'Q');
-	sim_enqueue(&sim, 0);
-	sim_run(&sim, 30 * MS);
-	/* it slept for the stranger, and ran; then it woke the target */
-	r = sim_put(&sim, REC_PAST);
-	r->past.from_ns = begin;
-	r->past.until_ns = begin + 10 * MS;
-	r->past.tid = sim.task[1].tid;
-	r->past.start_ns = sim.task[1].start_ns;
-	r->past.state = PAST_SLEEP;
-	r->past.syscall = SYS_read;
-	r->past.waker_tid = sim.task[2].tid;
-	r->past.waker_start_ns = sim.task[2].start_ns;
-	r = sim_put(&sim, REC_PAST);
-	*r = sim.records[sim.nr_records - 2];
-	r->past.from_ns = begin + 10 * MS;
-	r->past.until_ns = begin + 29 * MS;
-	r->past.state = PAST_RUN;
-	sim_tell_task(&sim, 2, 0);
-	sim.task[1].flags = TASK_FOLLOWED;
-	sim_tell_task(&sim, 1, 'R');
-	sim.records[sim.nr_records - 1].task.cpu = 1;
-	sim.current[1] = 1;
-	sim.task[1].state = SIM_RUNS;
-	sim.task[1].pc = 1;
-	sim_run(&sim, 10 * MS);
-	sim_window(&sim, WINDOW_END);
-	feed_all(NULL);
-	expect("target>login", ACCOUNT_RUN_UNSAMPLED, 20);
-	/* of the stranger nothing but the name is known */
-	expect("target>login>stranger", ACCOUNT_OTHER_PATH, 10);
-}
-
 /* A hundred thousand tasks, most of which live for a moment; there is room for a few thousand. */
 static void test_many_tasks(void **state)
 {
@@ -443,10 +396,9 @@ static void test_steal(void **state)
 /* What an attacker could send: nothing is trusted. */
 static void test_hostile(void **state)
 {
-	static const enum record_type types[] = {
-	    REC_WINDOW, REC_TASK,   REC_SWITCH, REC_ASLEEP,	REC_WAKING, REC_LIFE,
-	    REC_BLOCK,	REC_PACKET, REC_WORK,	REC_CONTENTION, REC_SIGNAL, REC_RUN_SAMPLE,
-	    REC_NAME,	REC_OBJECT, REC_STEAL,	REC_PAST};
+	static const enum record_type types[] = {REC_WINDOW,	 REC_TASK, REC_SWITCH, REC_ASLEEP,
+						 REC_WAKING,	 REC_LIFE, REC_BLOCK,  REC_WORK,
+						 REC_RUN_SAMPLE, REC_NAME, REC_OBJECT, REC_STEAL};
 	struct sim noise;
 
 	waits = waits_new(&(struct waits_config){
@@ -489,9 +441,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    CASE(test_loss),	      CASE(test_clock_steps_back), CASE(test_tid_reuse),
-	    CASE(test_exit_in_chain), CASE(test_windows),	   CASE(test_past),
-	    CASE(test_many_tasks),    CASE(test_horizon),	   CASE(test_order_of_arrival),
-	    CASE(test_steal),	      CASE(test_hostile),
+	    CASE(test_exit_in_chain), CASE(test_windows),	   CASE(test_many_tasks),
+	    CASE(test_horizon),	      CASE(test_order_of_arrival), CASE(test_steal),
+	    CASE(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,18 +148,17 @@ static void test_classes(void **state)
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.serves = 0;
 	l.sleep = on_file;
-	l.sleep.object = SLEEP_ON_PIPE;
+	l.sleep.object = OBJECT_PIPE;
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	/* what a child writes comes of work that the thread has started */
 	l.awaits = AWAITS_CHILD;
 	assert_int_equal(walk_class_of(&l), WALK_WORK);
 	l.awaits = AWAITS_UNKNOWN;
-	l.sleep.object = SLEEP_ON_DEVICE;
-	l.sleep.name = "/dev/pts/3";
+	l.sleep.object = OBJECT_TERMINAL;
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
-	l.sleep.name = "/dev/sda";
+	l.sleep.object = OBJECT_DEVICE;
 	assert_int_equal(walk_class_of(&l), WALK_WORK);
-	l.sleep.object = SLEEP_ON_OTHER;
+	l.sleep.object = OBJECT_OTHER;
 	l.sleep.name = "";
 	l.kernel = "do_syscall_64;ksys_read;vfs_read;anon_pipe_read";
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
@@ -173,13 +172,59 @@ static void test_classes(void **state)
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
 	l.args[0] = UINT32_MAX;
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	/* the server of the only connection of an epoll */
+	l.sleep.call = "epoll_wait";
+	l.awaits = AWAITS_PEER;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.sleep.call = "wait4";
+	/* the only child */
+	l.awaits = AWAITS_CHILD;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.awaits = AWAITS_UNKNOWN;
 	l.sleep.call = "waitid";
 	l.args[0] = 3;
 	assert_int_equal(walk_class_of(&l), WALK_WORK);
 	l.args[0] = 0;
 	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	/* held up from outside: not idle, whatever it was doing */
 	l.state = 'T';
-	assert_int_equal(walk_class_of(&l), WALK_IDLE);
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.state = 't';
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+	l.state = 'S';
+	l.sleep.work = SLEEP_FROZEN;
+	assert_int_equal(walk_class_of(&l), WALK_WORK);
+}
+
+/* A thread that is held up while it waits for its next request is not idle. */
+static void test_held_up(void **state)
+{
+	static const struct {
+		uint32_t work;
+		const char *holder, *name;
+	} cases[] = {{SLEEP_STOPPED, "", ""},
+		     {SLEEP_TRACED, "strace 9", "strace 9"},
+		     {SLEEP_FROZEN, "", "the cgroup freezer"}};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct rec_sleep held = on_epoll;
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		held.work = cases[k].work;
+		held.holder = cases[k].holder;
+		for (int i = 0; i < 10; i++)
+			SNAPSHOT(w, 100, WITNESS_SLEEP, &held, "schedule;get_signal", MAIN, TAKE);
+		thread(w, 7, 1000, 0, 0);
+		r = result_of(w);
+		assert_int_equal(r.lead, WALK_WORK);
+		near(r.share[WALK_WORK], 1);
+		near(r.share[WALK_IDLE], 0);
+		assert_int_equal(r.paths[0].cause.kind, CAUSE_STOPPED);
+		assert_string_equal(r.paths[0].cause.name, cases[k].name);
+		walk_result_release(&r);
+		walk_free(w);
+	}
 }
 
 /* Threads have roots of their own; shares are of the time of all. */
@@ -233,6 +278,41 @@ static void test_scale(void **state)
 	assert_path(&r, 1, "200");
 	near(r.paths[1].share, 0.6);
 	near(r.explained, 1);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
+/* A CPU quota is a cause of its own: it leads if it has more time than the work. */
+static void test_quota(void **state)
+{
+	struct walk *w = begin(&defaults);
+	struct record thread = {.type = REC_THREAD,
+				.thread = {.pid = 7,
+					   .tid = 7,
+					   .comm = "t",
+					   .at_ns = 1000,
+					   .wall_ns = 1000,
+					   .cpu_ns = 300,
+					   .runqueue_ns = 50,
+					   .quota_ns = 650,
+					   .quota_of = "/web",
+					   .quota_detail = "30 ms of CPU time each 100 ms"}};
+	struct walk_result r;
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		SNAPSHOT(w, 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+	assert_int_equal(walk_feed(w, &thread), 0);
+	r = result_of(w);
+	assert_int_equal(r.lead, WALK_WORK);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_QUOTA);
+	assert_string_equal(r.paths[0].cause.name, "/web");
+	assert_string_equal(r.paths[0].cause.detail, "30 ms of CPU time each 100 ms");
+	near(r.paths[0].share, 0.65);
+	assert_path(&r, 1, "200 400");
+	near(r.paths[1].share, 0.3);
+	near(r.share[WALK_WORK], 1);
 	walk_result_release(&r);
 	walk_free(w);
 }
@@ -293,8 +373,7 @@ static void test_places_of_one_call(void **state)
 		const char *place;
 	} places[] = {{30, "wait_writeback"}, {25, "wait_journal;commit"}, {20, "flush_device"}};
 	struct rec_sleep in_fsync = on_file, in_read = on_file, runs = running;
-	struct rec_sleep in_rename = {
-	    .syscall = 82, .call = "rename", .object = SLEEP_ON_OTHER, .name = "", .waker = ""};
+	struct rec_sleep in_rename = {.syscall = 82, .call = "rename", .name = "", .waker = ""};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 	char kernel[128];
@@ -456,6 +535,37 @@ static void test_lead(void **state)
 	walk_free(w);
 }
 
+/* What the host does to an idle program is not the program's work, unless it is most of the time
+ * of a thread. */
+static void test_queue_does_not_lead(void **state)
+{
+	static const struct {
+		uint64_t run, queue;
+		enum walk_class lead;
+	} cases[] = {{40, 2000, WALK_IDLE},
+		     {40, 4900, WALK_IDLE},
+		     {40, 5100, WALK_WORK},
+		     {990, 0, WALK_IDLE},
+		     {1010, 0, WALK_WORK}};
+
+	for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		for (int i = 0; i < 10; i++) {
+			SNAPSHOT(w, cases[k].run / 10, WITNESS_RUN, &running, "", MAIN, COMPUTE);
+			SNAPSHOT(w, 3000, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+		}
+		for (uint32_t t = 0; t < 4; t++)
+			thread_at(w, 7 + t, 10001, 10000, t ? 0 : cases[k].run,
+				  t ? 0 : cases[k].queue);
+		r = result_of(w);
+		assert_int_equal(r.lead, cases[k].lead);
+		walk_result_release(&r);
+		walk_free(w);
+	}
+}
+
 /* A timed sleep leads only if there is nothing else. */
 static void test_sleep_does_not_lead(void **state)
 {
@@ -487,6 +597,49 @@ static void test_sleep_does_not_lead(void **state)
 		if (cases[k].besides)
 			assert_int_equal(walk_main_sleep(&r)->class, WALK_SLEEP);
 		walk_result_release(&r);
+		walk_free(w);
+	}
+}
+
+/* A first thread that sleeps is named beside the answer, however many threads are idle. */
+static void test_sleep_of_main_thread(void **state)
+{
+	process = 7;
+	for (uint32_t threads = 2; threads <= 5; threads++) {
+		struct walk *w = begin(&defaults);
+		struct walk_result r;
+
+		for (int i = 0; i < 10; i++) {
+			SNAPSHOT(w, 180, WITNESS_SLEEP, &on_purpose, "", MAIN, SERVE);
+			SNAPSHOT(w, 820, WITNESS_SLEEP, &on_epoll, "", MAIN, TAKE);
+		}
+		for (uint32_t i = 0; i < threads; i++)
+			thread_at(w, 7 + i, 10001, 10000 / threads, 0, 0);
+		r = result_of(w);
+		assert_int_equal(r.lead, WALK_IDLE);
+		/* 18% of the time of all: 36% of one of two threads, 54% of one of three */
+		assert_true(!walk_main_sleep(&r) == (threads == 2));
+		walk_result_release(&r);
+		walk_free(w);
+	}
+	process = 0;
+}
+
+/* So does one wait that is nearly all of the work, but not one of two. */
+static void test_one_wait_settles(void **state)
+{
+	for (int two = 0; two < 2; two++) {
+		struct walk *w = begin(&defaults);
+
+		for (int second = 1; second <= 5; second++) {
+			assert_false(walk_settled(w) && second <= 3);
+			SNAPSHOT(w, two ? 500000000 : 950000000, WITNESS_SLEEP, &on_file, "", MAIN,
+				 READ);
+			SNAPSHOT(w, two ? 500000000 : 50000000, WITNESS_SLEEP, &on_file, "", MAIN,
+				 SERVE, READ);
+			thread_at(w, 7, (uint64_t)second * 1000000000 + 1, 1000000000, 0, 0);
+		}
+		assert_true(walk_settled(w) == !two);
 		walk_free(w);
 	}
 }
@@ -633,14 +786,14 @@ static void test_kernel_work(void **state)
 					.name = "/group",
 					.waker = "",
 					.holder = "",
-					.object = SLEEP_IN_RECLAIM,
+					.work = SLEEP_IN_RECLAIM,
 					.about = "memory limit of 32 MiB reached"},
 			       throttled = {.syscall = 0,
 					    .call = "read",
 					    .name = "/a/file",
 					    .waker = "",
 					    .holder = "",
-					    .object = SLEEP_IN_DIRTY,
+					    .work = SLEEP_IN_DIRTY,
 					    .about = "too many dirty pages"};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
@@ -670,8 +823,10 @@ int main(void)
 	    cmocka_unit_test(test_recursion),
 	    cmocka_unit_test(test_idle_apart),
 	    cmocka_unit_test(test_classes),
+	    cmocka_unit_test(test_held_up),
 	    cmocka_unit_test(test_threads),
 	    cmocka_unit_test(test_scale),
+	    cmocka_unit_test(test_quota),
 	    cmocka_unit_test(test_depth),
 	    cmocka_unit_test(test_kernel),
 	    cmocka_unit_test(test_places_of_one_call),
@@ -681,8 +836,11 @@ int main(void)
 	    cmocka_unit_test(test_full),
 	    cmocka_unit_test(test_nothing),
 	    cmocka_unit_test(test_lead),
+	    cmocka_unit_test(test_queue_does_not_lead),
 	    cmocka_unit_test(test_sleep_does_not_lead),
+	    cmocka_unit_test(test_sleep_of_main_thread),
 	    cmocka_unit_test(test_idle_settles),
+	    cmocka_unit_test(test_one_wait_settles),
 	    cmocka_unit_test(test_flat),
 	    cmocka_unit_test(test_not_flat),
 	    cmocka_unit_test(test_unnamed),

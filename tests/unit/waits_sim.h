@@ -50,11 +50,12 @@ enum sim_how {
 	HOW_READ,
 	HOW_CLOCK,
 	HOW_LOCK,
-	HOW_KERNEL_LOCK,
 	HOW_FAULT,
 	HOW_DIRECT,
 	HOW_PIPE_FULL,
 	HOW_PIPE_SPLICED,
+	HOW_OTHER_PIPE,
+	HOW_FIFO,
 	SIM_HOWS
 };
 
@@ -69,8 +70,6 @@ enum sim_code {
 	SLEEP,	   /* ns */
 	LOCK,	   /* lock: handed to waiters in turn */
 	UNLOCK,
-	KLOCK, /* the same in the kernel */
-	KUNLOCK,
 	IO,	 /* object, ns in the queue, ns at the device */
 	IO_WORK, /* the same; then a work item (4th) for the worker that waits at semaphore 0 */
 	FAULT,	 /* as IO, in a page fault */
@@ -79,7 +78,7 @@ enum sim_code {
 	FINISH,	 /* work item */
 	FORK,	 /* task */
 	EXIT,
-	SIGNAL, /* task: a signal goes out with the next POST */
+	SIGNAL, /* the next waking is by a signal */
 	SAMPLE, /* stack: the profiler hits here */
 	LOOP,	/* times */
 	NEXT,
@@ -116,12 +115,11 @@ struct sim_task {
 
 struct sim_timed {
 	uint64_t at;
-	int kind; /* 0: free; 1: I/O issued; 2: I/O done; 3: a packet from outside; 4: of a sender
-		   */
+	int kind; /* 0: free; 1: I/O issued; 2: I/O done; 3: a packet from outside */
 	int task, semaphore, work;
 	uint64_t request;
 	int object;
-	uint64_t device_ns, sent_ns;
+	uint64_t device_ns;
 };
 
 struct sim {
@@ -147,7 +145,8 @@ struct sim {
 	uint64_t edges;
 	/* what lies below the interrupt of a timer, as a bracket; 0: nothing */
 	uint64_t below_timer;
-	unsigned int timer; /* function of the timers; 0: TIMER_SLEEP */
+	uint32_t waker_stack; /* of the next waking */
+	unsigned int timer;   /* function of the timers; 0: TIMER_SLEEP */
 };
 
 /* ---- records */
@@ -232,6 +231,8 @@ static inline void sim_name(struct sim *s, enum bracket_kind kind, uint32_t numb
 	r->name.text = text;
 }
 
+/* stacks of wakers */
+enum { STACK_SIGNAL = 90, STACK_SENDS, STACK_BY_CHANCE };
 enum {
 	TIMER_SLEEP = 1,
 	TIMER_PROCESS = 2,
@@ -246,7 +247,9 @@ enum {
 	OBJECT_NR_TCP,
 	OBJECT_NR_PEER,
 	OBJECT_NR_FILE,
-	OBJECT_NR_COLD
+	OBJECT_NR_COLD,
+	OBJECT_NR_OTHER_PIPE,
+	OBJECT_NR_FIFO
 };
 
 struct sim_sleep {
@@ -260,6 +263,8 @@ static const struct sim_sleep sim_sleeps[SIM_HOWS] = {
     [HOW_PIPE] = {SYS_read, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_read;pipe_read;schedule"},
     [HOW_PIPE_SPLICED] =
 	{SYS_read, {3}, OBJECT_NR_PIPE, 1, 0, "vfs_read;pipe_read;io_wait;schedule"},
+    [HOW_OTHER_PIPE] = {SYS_read, {11}, OBJECT_NR_OTHER_PIPE, 1, 0, "ksys_read;pipe_read;schedule"},
+    [HOW_FIFO] = {SYS_read, {12}, OBJECT_NR_FIFO, 1, 0, "ksys_read;pipe_read;schedule"},
     [HOW_PIPE_FULL] = {SYS_write, {3}, OBJECT_NR_PIPE, 1, 0, "ksys_write;pipe_write;schedule"},
     [HOW_UNIX] = {SYS_recvfrom, {4}, OBJECT_NR_UNIX, 1, 0, "unix_stream_recvmsg;schedule"},
     [HOW_TCP] = {SYS_recvfrom, {5}, OBJECT_NR_TCP, 1, 0, "tcp_recvmsg;sk_wait_data;schedule"},
@@ -278,7 +283,6 @@ static const struct sim_sleep sim_sleeps[SIM_HOWS] = {
     [HOW_DIRECT] = {SYS_pread64, {11}, OBJECT_NR_FILE, 2, 0, "iomap_dio_rw;io_schedule"},
     [HOW_CLOCK] = {SYS_clock_nanosleep, {1, 0, 0x4000}, 0, 1, ASLEEP_TIMED, "hrtimer_nanosleep"},
     [HOW_LOCK] = {SYS_futex, {0x5000, 128, 2}, 0, 1, 0, "futex_wait;schedule"},
-    [HOW_KERNEL_LOCK] = {SYS_mmap, {0}, 0, 2, 0, "rwsem_down_write_slowpath;schedule"},
     [HOW_FAULT] =
 	{-1, {0xabc000}, 0, 2, ASLEEP_IN_FAULT, "asm_exc_page_fault;filemap_fault;io_schedule"},
 };
@@ -295,7 +299,14 @@ static inline void sim_begin(struct sim *s, uint32_t nr_cpus)
 		s->holder[i] = -1;
 	for (uint32_t i = 0; i < SIM_HOWS; i++)
 		sim_trace(s, 100 + i, sim_sleeps[i].kernel);
+	sim_trace(s, STACK_SIGNAL, "kill_pid_info;do_send_sig_info;__send_signal_locked");
+	sim_trace(s, STACK_SENDS,
+		  "tcp_sendmsg;__dev_queue_xmit;__local_bh_enable_ip;do_softirq;net_rx_action");
+	sim_trace(s, STACK_BY_CHANCE,
+		  "__sys_bpf;__local_bh_enable_ip;do_softirq;net_rx_action;__dev_queue_xmit");
 	sim_object(s, OBJECT_NR_PIPE, OBJECT_PIPE, "pipe:[1]");
+	sim_object(s, OBJECT_NR_OTHER_PIPE, OBJECT_PIPE, "pipe:[2]");
+	sim_object(s, OBJECT_NR_FIFO, OBJECT_PIPE, "/run/fifo");
 	sim_object(s, OBJECT_NR_UNIX, OBJECT_LOCAL, "/run/server.socket");
 	sim_object(s, OBJECT_NR_TCP, OBJECT_LOCAL, "127.0.0.1:80");
 	sim_object(s, OBJECT_NR_PEER, OBJECT_SOCKET, "10.9.0.2:5432");
@@ -414,6 +425,8 @@ static inline void sim_wake(struct sim *s, uint32_t cpu, int wakee, uint64_t bra
 		r->waking.wakee_start_ns = s->task[wakee].start_ns;
 		r->waking.brackets = brackets;
 		r->waking.cause = cause;
+		r->waking.kernel_stack = s->waker_stack;
+		s->waker_stack = 0;
 	}
 	s->edges++;
 	s->task[wakee].waits_for = -1;
@@ -538,18 +551,6 @@ static inline void sim_due(struct sim *s, struct sim_timed *e)
 	} else if (copy.kind == 3) {
 		sim_post(s, 0, copy.semaphore,
 			 BRACKET(BRACKET_SOFT, SOFT_RX) | BRACKET(BRACKET_HARD, 30) << 16, 0x99);
-	} else if (copy.kind == 4) {
-		{
-			SIM_RECORD(s, REC_PACKET, packet, 0);
-
-			r->packet.socket = 0x99;
-			r->packet.sender_tid = s->task[copy.task].tid;
-			r->packet.sender_start_ns = s->task[copy.task].start_ns;
-			r->packet.sent_ns = copy.sent_ns;
-			r->packet.object = OBJECT_NR_TCP;
-		}
-		sim_post(s, 0, copy.semaphore,
-			 BRACKET(BRACKET_SOFT, SOFT_RX) | BRACKET(BRACKET_HARD, 30) << 16, 0x99);
 	}
 }
 
@@ -564,15 +565,6 @@ static inline void sim_unlock(struct sim *s, uint32_t cpu, int lock)
 		(size_t)--s->nr_waiters[lock] * sizeof(int));
 	s->holder[lock] = next;
 	sim_wake(s, cpu, next, 0, 0);
-}
-
-static inline void sim_contend(struct sim *s, int i, int lock, uint32_t flags)
-{
-	SIM_RECORD(s, REC_CONTENTION, contention, s->task[i].cpu);
-
-	r->contention.lock = 0xffff0000u + (uint64_t)lock;
-	r->contention.tid = s->task[i].tid;
-	r->contention.flags = flags;
 }
 
 static inline void sim_life(struct sim *s, enum life_event event, int i, int child)
@@ -681,19 +673,15 @@ static inline bool sim_step(struct sim *s, int i)
 		sim_asleep(s, i, HOW_CLOCK, 0);
 		return false;
 	case LOCK:
-	case KLOCK:
 		t->pc++;
 		if (s->holder[op->a] < 0) {
 			s->holder[op->a] = i;
 			return true;
 		}
 		s->waiter[op->a][s->nr_waiters[op->a]++] = i;
-		if (op->code == KLOCK)
-			sim_contend(s, i, (int)op->a, CONTENTION_WRITE);
-		sim_asleep(s, i, op->code == KLOCK ? HOW_KERNEL_LOCK : HOW_LOCK, 0);
+		sim_asleep(s, i, HOW_LOCK, 0);
 		return false;
 	case UNLOCK:
-	case KUNLOCK:
 		t->pc++;
 		sim_unlock(s, cpu, (int)op->a);
 		return true;
@@ -721,16 +709,10 @@ static inline bool sim_step(struct sim *s, int i)
 		sim_life(s, LIFE_NEW, i, (int)op->a);
 		sim_enqueue(s, (int)op->a);
 		return true;
-	case SIGNAL: {
-		SIM_RECORD(s, REC_SIGNAL, signal, cpu);
-		r->signal.sender_tid = t->tid;
-		r->signal.sender_start_ns = t->start_ns;
-		r->signal.receiver_tid = s->task[op->a].tid;
-		r->signal.receiver_start_ns = s->task[op->a].start_ns;
-		r->signal.signal = 18;
+	case SIGNAL:
+		s->waker_stack = STACK_SIGNAL;
 		t->pc++;
 		return true;
-	}
 	case SAMPLE: {
 		SIM_RECORD(s, REC_RUN_SAMPLE, run_sample, cpu);
 		r->run_sample.tid = t->tid;

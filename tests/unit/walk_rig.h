@@ -4,6 +4,7 @@
 #define PEAKTOP_TESTS_WALK_RIG_H
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,8 @@ enum {
 	WORKER = 0x600,
 	TAKE = 0x700,
 	READ = 0x800,
-	LOCK = 0x900
+	LOCK = 0x900,
+	SCHEDULE = 0xa00
 };
 
 static const struct rec_walk defaults = {
@@ -43,10 +45,15 @@ static struct walk *begin(const struct rec_walk *ask)
 	return w;
 }
 
-static enum awaits awaits; /* of the snapshots that follow */
-static bool cut;	   /* the stacks of the snapshots that follow end early */
+static enum awaits awaits;     /* of the snapshots that follow */
+static uint32_t process;       /* of the snapshots that follow; 7: they are of its first thread */
+static uint32_t thread_id = 7; /* of the snapshots that follow */
+static uint64_t timeout;       /* address of it: the fourth argument of a futex call */
+static bool cut;	       /* the stacks of the snapshots that follow end early */
 
-/* Feed a snapshot of thread 7, whose stack is of these functions, outermost first; 0 ends it. */
+/* Feed a snapshot of thread `thread_id`, whose stack is of these functions, outermost first; 0 ends
+ * it.
+ */
 static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 		    const struct rec_sleep *sleep, const char *kernel, const uint64_t *functions)
 {
@@ -59,12 +66,14 @@ static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 					       .offset = functions[n] + 8,
 					       .function = functions[n]};
 	rec.snapshot = (struct rec_thread_snapshot){.reason = SNAPSHOTS_FOR_WALK,
-						    .tid = 7,
+						    .pid = process,
+						    .tid = thread_id,
 						    .comm = "t",
 						    .weight_ns = ns,
 						    .kind = kind,
 						    .state = 'S',
 						    .sleep = *sleep,
+						    .args = {[3] = timeout},
 						    .kernel = kernel,
 						    .stop = cut,
 						    .stop_text = "",
@@ -77,12 +86,12 @@ static int snapshot(struct walk *w, uint64_t ns, enum witness_kind kind,
 #define SNAPSHOT(w, ns, kind, sleep, kernel, ...)                                                  \
 	snapshot(w, ns, kind, sleep, kernel, (const uint64_t[]){__VA_ARGS__, 0})
 
-static void thread(struct walk *w, uint32_t tid, uint64_t wall, uint64_t cpu, uint64_t runqueue)
+static void thread(struct walk *w, uint32_t id, uint64_t wall, uint64_t cpu, uint64_t runqueue)
 {
 	struct record rec = {.type = REC_THREAD};
 
 	rec.thread = (struct rec_thread){
-	    .tid = tid, .comm = "t", .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
+	    .tid = id, .comm = "t", .wall_ns = wall, .cpu_ns = cpu, .runqueue_ns = runqueue};
 	assert_int_equal(walk_feed(w, &rec), 0);
 }
 
@@ -91,16 +100,22 @@ static bool only_start(void *ctx, struct rec_code function)
 	return function.module == PROGRAM && function.offset == START;
 }
 
-static bool takes_lock(void *ctx, struct rec_code function)
+static bool takes_lock(void *ctx, struct rec_code function, struct rec_code callee)
 {
 	return function.module == PROGRAM && function.offset == LOCK;
 }
 
+static bool schedules(void *ctx, struct rec_code function)
+{
+	return function.module == PROGRAM && function.offset == SCHEDULE;
+}
+
 static struct walk_result result_of(struct walk *w)
 {
+	static const struct walk_functions functions = {only_start, takes_lock, schedules, NULL};
 	struct walk_result r;
 
-	assert_int_equal(walk_result(w, only_start, takes_lock, NULL, &r), 0);
+	assert_int_equal(walk_result(w, &functions, &r), 0);
 	return r;
 }
 
@@ -130,46 +145,33 @@ static void near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static const struct rec_sleep on_epoll = {.syscall = 232,
-					  .call = "epoll_wait",
-					  .object = SLEEP_ON_OTHER,
-					  .name = "",
-					  .waker = "",
-					  .holder = ""};
-static const struct rec_sleep on_condition = {.syscall = 202,
-					      .call = "futex",
-					      .object = SLEEP_ON_FUTEX,
-					      .name = "",
-					      .waker = "",
-					      .holder = ""};
+static const struct rec_sleep on_epoll = {
+    .syscall = 232, .call = "epoll_wait", .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep on_condition = {
+    .syscall = 202, .call = "futex", .name = "", .waker = "", .holder = ""};
 static const struct rec_sleep on_mutex = {.syscall = 202,
 					  .call = "futex",
-					  .object = SLEEP_ON_FUTEX,
-					  .exclusive = 1,
+					  .args = {8, FUTEX_WAIT, 2},
 					  .name = "",
 					  .waker = "",
 					  .holder = "other 9"};
 static const struct rec_sleep on_reclaim = {.syscall = 1,
 					    .call = "write",
-					    .object = SLEEP_IN_RECLAIM,
+					    .work = SLEEP_IN_RECLAIM,
 					    .name = "/web",
 					    .waker = "",
 					    .holder = ""};
-static const struct rec_sleep on_purpose = {.syscall = 35,
-					    .call = "nanosleep",
-					    .object = SLEEP_ON_NOTHING,
-					    .name = "",
-					    .waker = "",
-					    .holder = ""};
+static const struct rec_sleep on_purpose = {
+    .syscall = 35, .call = "nanosleep", .name = "", .waker = "", .holder = ""};
 static const struct rec_sleep on_file = {.syscall = 0,
 					 .call = "read",
-					 .object = SLEEP_ON_FILE,
+					 .object = OBJECT_FILE,
 					 .name = "/data",
 					 .waker = "",
 					 .holder = ""};
 static const struct rec_sleep on_socket = {.syscall = 45,
 					   .call = "recvfrom",
-					   .object = SLEEP_ON_SOCKET,
+					   .object = OBJECT_SOCKET,
 					   .name = "10.0.0.1:5432",
 					   .waker = "",
 					   .holder = ""};

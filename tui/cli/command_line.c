@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/command_line.h"
 
+#include "analysis/base/array.h"
+#include "analysis/base/format.h"
 #include "tui/cli/option_table.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,7 @@ enum { FIRST_OPTION = 256, MAX_OPTIONS = 64 };
 
 int options_fail(char *error, size_t n, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(error, n, fmt, ap);
-	va_end(ap);
+	format_arguments(error, n, fmt);
 	return -EINVAL;
 }
 
@@ -33,29 +30,32 @@ static const char *called(const struct option_row *row, char *out, size_t n)
 	return out;
 }
 
-static int number(const char *text, const char *what, double low, double high, double *out,
-		  char *error, size_t n)
+static int number(const struct option_row *row, const char *text, double *out, char *error,
+		  size_t n)
 {
+	char name[64];
 	char *end;
 	double v;
 
 	errno = 0;
 	v = strtod(text, &end);
-	if (errno || end == text || *end || !isfinite(v) || v < low || v > high)
-		return options_fail(error, n, "%s must be a number from %g to %g (got '%s')", what,
-				    low, high, text);
+	if (errno || end == text || *end || !isfinite(v) || v < row->low || v > row->high)
+		return options_fail(error, n, "%s must be a number from %g to %g (got '%s')",
+				    called(row, name, sizeof(name)), row->low, row->high, text);
 	*out = v;
 	return 0;
 }
 
-static int whole(const char *text, const char *what, unsigned int low, unsigned int high,
-		 unsigned int *out, char *error, size_t n)
+static int whole(const struct option_row *row, const char *text, unsigned int *out, char *error,
+		 size_t n)
 {
+	char name[64];
 	double v;
-	int err = number(text, what, low, high, &v, error, n);
+	int err = number(row, text, &v, error, n);
 
 	if (!err && v != floor(v))
-		return options_fail(error, n, "%s must be a whole number (got '%s')", what, text);
+		return options_fail(error, n, "%s must be a whole number (got '%s')",
+				    called(row, name, sizeof(name)), text);
 	if (!err)
 		*out = (unsigned int)v;
 	return err;
@@ -104,16 +104,15 @@ int option_value_parse(struct options *o, const struct option_row *row, const ch
 {
 	void *member = (char *)o + row->offset;
 	char name[64];
-	const char *what = called(row, name, sizeof(name));
 
 	switch (row->kind) {
 	case OPTION_FLAG:
 		*(bool *)member = true;
 		return 0;
 	case OPTION_NUMBER:
-		return number(arg, what, row->low, row->high, member, e, n);
+		return number(row, arg, member, e, n);
 	case OPTION_WHOLE:
-		if (whole(arg, what, (unsigned int)row->low, (unsigned int)row->high, member, e, n))
+		if (whole(row, arg, member, e, n))
 			return -EINVAL;
 		if (member == &o->resolution && o->resolution & (o->resolution - 1))
 			return options_fail(e, n, "--resolution must be 1, 2, 4 or 8 (got %s)",
@@ -124,7 +123,7 @@ int option_value_parse(struct options *o, const struct option_row *row, const ch
 		*(const char **)member = arg;
 		return *arg ? 0
 			    : options_fail(e, n, "%s: the value is empty (see peaktop --help)",
-					   what);
+					   called(row, name, sizeof(name)));
 	}
 }
 
@@ -189,6 +188,12 @@ static int phases_check(const struct options *o, char *e, size_t n)
 	return 0;
 }
 
+/* True if the length of a slice changes nothing but the time between two lines of --json-lines. */
+static bool has_no_slices(const struct options *o, enum form form)
+{
+	return form == FORM_WALK || ((form == FORM_CHAINS || form == FORM_CRITICAL) && !o->nr_ops);
+}
+
 /* Refuse the options that the form asked for does not use. */
 static int unused_check(const struct options *o, char *e, size_t n)
 {
@@ -204,6 +209,11 @@ static int unused_check(const struct options *o, char *e, size_t n)
 		return options_fail(e, n, "%s cannot be used with %s; it works with %s",
 				    called(row, name, sizeof(name)), option_form_name(form), users);
 	}
+	if (option_given(o, "interval") && !o->json_lines && has_no_slices(o, form))
+		return options_fail(e, n,
+				    "--interval works with %s only together with --json-lines or "
+				    "-f OP; give one of them",
+				    option_form_name(form));
 	if (o->csv && (o->json || o->json_lines))
 		return options_fail(e, n, "--csv and %s cannot be combined; give one of them",
 				    o->json ? "--json" : "--json-lines");
@@ -214,11 +224,7 @@ static int unused_check(const struct options *o, char *e, size_t n)
 
 static const struct verb_row *verb_named(const char *word)
 {
-	for (size_t i = 0; i < nr_verb_rows; i++) {
-		if (*word && !strcmp(word, verb_rows[i].word))
-			return &verb_rows[i];
-	}
-	return NULL;
+	return find_first(i, verb_rows, nr_verb_rows, *word && !strcmp(word, verb_rows[i].word));
 }
 
 /* Without a verb, the first word is the target: the second one is wrong, or the first. */
@@ -316,7 +322,7 @@ static double default_interval_s(const struct options *o)
 {
 	bool walks = !o->nr_ops && o->json_lines;
 
-	return o->verb == VERB_DESCEND && !o->open && !walks ? 0.25 : 1;
+	return o->verb == VERB_RESUME || (o->verb == VERB_DESCEND && !o->open && !walks) ? 0.25 : 1;
 }
 
 void options_defaults(struct options *o)
@@ -354,11 +360,7 @@ static const struct option_row *row_of(int opt)
 {
 	if (opt >= FIRST_OPTION)
 		return &option_rows[opt - FIRST_OPTION];
-	for (size_t i = 0; i < nr_option_rows; i++) {
-		if (option_rows[i].letter == opt)
-			return &option_rows[i];
-	}
-	return NULL;
+	return find_first(i, option_rows, nr_option_rows, option_rows[i].letter == opt);
 }
 
 /* Say what getopt_long() did not accept: it returned `opt`, which is ':' or '?'. */

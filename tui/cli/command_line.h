@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses the whole command line (docs/man/) before anything is started. */
-#ifndef PEAKTOP_COMMAND_LINE_H
-#define PEAKTOP_COMMAND_LINE_H
+#pragma once
 
 #include "tui/engine/options.h"
 
@@ -35,5 +34,3 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 int peak_spec_parse(struct descent_question *q, const char *text, char *error, size_t n);
 /* Write a line about what is wrong. Returns -EINVAL. */
 int options_fail(char *error, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -229,7 +229,7 @@ static const struct option_row *option_with_value(const char *word)
 	return NULL;
 }
 
-/* A process by its name, or by the begin of it. */
+/* The process with a name; if there is none, the first one whose name begins with it. */
 struct named {
 	const char *name;
 	pid_t pid;
@@ -277,6 +277,32 @@ static pid_t target_pid(const struct completion *c)
 	return n.pid;
 }
 
+/* Words before the present one that are neither the verb, nor options, nor their values. */
+static int nr_arguments(const struct completion *c)
+{
+	int nr = 0;
+
+	for (int i = c->verb->word[0] ? 1 : 0; i + 1 < c->n; i++) {
+		if (c->words[i][0] != '-')
+			nr++;
+		else if (!strchr(c->words[i], '=') && option_with_value(c->words[i]))
+			i++;
+	}
+	return nr;
+}
+
+/* True if the synopsis of the verb has FILE at the place of the present word. */
+static bool takes_file(const struct completion *c)
+{
+	const char *word = c->verb->synopsis[0];
+
+	for (int i = nr_arguments(c); i > 0 && word; i--) {
+		word = strchr(word, ' ');
+		word += word ? 1 : 0;
+	}
+	return word && !strncmp(word, "FILE", 4);
+}
+
 static void offer_arguments(const struct completion *c)
 {
 	if (c->n == 1) {
@@ -285,8 +311,7 @@ static void offer_arguments(const struct completion *c)
 				offer(c, verb_rows[v].word, verb_rows[v].help);
 		}
 	}
-	/* A verb whose synopsis begins with FILE takes files, the others a target. */
-	if (c->verb->synopsis[0] && !strncmp(c->verb->synopsis[0], "FILE", 4))
+	if (takes_file(c))
 		offer_files(c);
 	else if (c->word[0])
 		offer_processes(c, true, true);

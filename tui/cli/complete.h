@@ -3,8 +3,7 @@
  * What the man pages and the completion of the shells need of the program. Both are hidden
  * options: `peaktop --dump-options` and `peaktop --complete [WORD...]`.
  */
-#ifndef PEAKTOP_COMPLETE_H
-#define PEAKTOP_COMPLETE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void options_dump(FILE *out);
  * for a command with its arguments.
  */
 void complete_print(int n, char *const *words, FILE *out);
-
-#endif

@@ -15,7 +15,7 @@
 enum { THE_MODULE = 1, TURN_MS = 50 };
 static const uint64_t limit_ns = 1000000000;
 
-struct search {
+struct name_search {
 	struct parser *parser;
 	const char *prefix;
 	void (*take)(void *ctx, const char *name);
@@ -24,12 +24,12 @@ struct search {
 	bool over;
 };
 
-static void ask(struct search *s, uint64_t cursor);
+static void ask(struct name_search *s, uint64_t cursor);
 
 static void listed(void *ctx, uint64_t tag, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
-	struct search *s = ctx;
+	struct name_search *s = ctx;
 
 	for (uint32_t i = 0; !a->error && i < a->nr && s->found < COMPLETE_MAX_FUNCTIONS; i++) {
 		if (strncmp(a->functions[i].symbol, s->prefix, strlen(s->prefix)))
@@ -43,7 +43,7 @@ static void listed(void *ctx, uint64_t tag, const struct parsed *answer)
 		ask(s, a->cursor);
 }
 
-static void ask(struct search *s, uint64_t cursor)
+static void ask(struct name_search *s, uint64_t cursor)
 {
 	const struct parser_reply reply = {listed, s, 0};
 	const struct parse_request req = {
@@ -53,25 +53,25 @@ static void ask(struct search *s, uint64_t cursor)
 		s->over = true;
 }
 
-static void run(struct search *s)
+static void run(struct name_search *s)
 {
-	const uint64_t begin = front_now_ns();
+	const uint64_t begin = now_ns();
 
-	while (!s->over && front_now_ns() - begin < limit_ns) {
+	while (!s->over && now_ns() - begin < limit_ns) {
 		struct pollfd p = {.fd = parser_fd(s->parser), .events = POLLIN};
 
 		if (parser_wants_write(s->parser))
 			p.events |= POLLOUT;
 		if (poll(&p, 1, TURN_MS) < 0 && errno != EINTR)
 			return;
-		parser_run(s->parser, front_now_ns());
+		parser_run(s->parser, now_ns());
 	}
 }
 
 void complete_functions(pid_t pid, const char *prefix, void (*take)(void *ctx, const char *name),
 			void *ctx)
 {
-	struct search s = {.prefix = prefix, .take = take, .ctx = ctx};
+	struct name_search s = {.prefix = prefix, .take = take, .ctx = ctx};
 	char path[64];
 	int fd;
 

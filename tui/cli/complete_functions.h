@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The functions of a process's program, for the completion of the shells. */
-#ifndef PEAKTOP_COMPLETE_FUNCTIONS_H
-#define PEAKTOP_COMPLETE_FUNCTIONS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -13,5 +12,3 @@
 enum { COMPLETE_MAX_FUNCTIONS = 500 };
 void complete_functions(pid_t pid, const char *prefix, void (*take)(void *ctx, const char *name),
 			void *ctx);
-
-#endif

@@ -2,10 +2,10 @@
 #include "tui/cli/config.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/format.h"
 #include "tui/cli/command_line.h"
 #include "tui/cli/option_table.h"
 #include "tui/report/sanitise.h"
@@ -44,11 +44,8 @@ static int fail(unsigned int line, char *error, size_t n, const char *fmt, ...)
 static int fail(unsigned int line, char *error, size_t n, const char *fmt, ...)
 {
 	char raw[2 * CONFIG_MAX_LINE], safe[4 * CONFIG_MAX_LINE];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
+	format_arguments(raw, sizeof(raw), fmt);
 	sanitise(safe, sizeof(safe), raw);
 	snprintf(error, n, "line %u: %s", line, safe);
 	return -EINVAL;

@@ -5,8 +5,7 @@
  *
  * Each line is `SETTING = VALUE`. Blank lines, and lines that begin with #, are ignored.
  */
-#ifndef PEAKTOP_CONFIG_H
-#define PEAKTOP_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int config_save(const char *settings, char *line, size_t size);
  */
 int config_load(struct config *c, char *error, size_t error_size, char *warning,
 		size_t warning_size);
-
-#endif

@@ -2,7 +2,6 @@
 /* The live screen: terminal, front process and screen joined in one loop. */
 #include "tui/cli/live.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 #include "tui/engine/front.h"
 #include "tui/engine/processes.h"
 #include "tui/engine/replay.h"
-#include "tui/report/output.h"
 #include "tui/screen/curses.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/screen.h"
@@ -277,7 +275,7 @@ static void live_mouse(struct live *l)
 	struct screen_mouse mouse;
 
 	term_mouse(&mouse);
-	mouse.at_ns = front_now_ns();
+	mouse.at_ns = now_ns();
 	screen_mouse(l->screen, &mouse);
 }
 
@@ -381,12 +379,11 @@ static void live_loop(struct live *l)
 	while (!l->quit) {
 		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN},
 					{.fd = term_signal_fd(), .events = POLLIN}};
-		int ticks = 0;
 
-		live_processes(l, front_now_ns());
+		live_processes(l, now_ns());
 		live_draw(l);
 		if (l->front && !front_over(l->front)) {
-			ticks = front_turn(l->front, fds, 2, TICK_MS);
+			front_turn(l->front, fds, 2, TICK_MS);
 			live_front(l);
 		} else {
 			if (l->front) /* names may still be missing */
@@ -405,10 +402,9 @@ static void live_loop(struct live *l)
 		if (fds[0].revents || fds[1].revents)
 			live_keys(l);
 		live_descent(l);
-		l->dirty |= live_descent_turn(&l->descent, front_now_ns());
-		l->dirty |= live_waits_turn(&l->waits, front_now_ns());
-		if (screen_tick(l->screen, front_now_ns()) || ticks > 0)
-			l->dirty = true;
+		l->dirty |= live_descent_turn(&l->descent, now_ns());
+		l->dirty |= live_waits_turn(&l->waits, now_ns());
+		l->dirty |= screen_tick(l->screen, now_ns());
 		live_actions(l);
 	}
 }
@@ -450,7 +446,7 @@ static int live_open(struct live *l, char *error, size_t n)
 		snprintf(error, n, "out of memory while opening the screen");
 		return EXIT_NO_ANSWER;
 	}
-	screen_tick(l->screen, front_now_ns()); /* the message expires by this time */
+	screen_tick(l->screen, now_ns()); /* the message expires by this time */
 	if (term_notice())
 		screen_message(l->screen, NOTE_WARNING, term_notice());
 	return 0;

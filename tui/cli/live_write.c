@@ -12,13 +12,11 @@
 
 static void write_text(struct screen *s, const char *path)
 {
-	struct buf b;
+	struct buf b = {.max = 1 << 20};
 	char line[512];
 	FILE *out;
-	int err;
+	int err = screen_text(s, &b);
 
-	buf_init(&b, 1 << 20);
-	err = screen_text(s, &b);
 	out = err ? NULL : fopen(path, "wxe");
 	if (out) {
 		fwrite(b.data ? b.data : "", 1, b.len, out);
@@ -76,6 +74,6 @@ void live_write_state(struct screen *s, struct model *m, const struct options *o
 			       "redirected: start peaktop with 2>FILE");
 		return;
 	}
-	output_state_head(m, front_now_ns(), stderr);
+	output_state_head(m, now_ns(), stderr);
 	output_watch_text(m, &oo, stderr);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the live screen writes elsewhere. A message on the screen says how it went. */
-#ifndef PEAKTOP_LIVE_WRITE_H
-#define PEAKTOP_LIVE_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ struct screen_action;
 void live_write(struct screen *s, struct front *f, const struct screen_action *a);
 /* SIGUSR1: print the state to stderr, unless that is the terminal (`redirected` false). */
 void live_write_state(struct screen *s, struct model *m, const struct options *o, bool redirected);
-
-#endif

@@ -200,7 +200,16 @@ const struct verb_row verb_rows[] = {
      "peaktop -r FILE shows the session.",
      {"sudo peaktop record -n postgres -o night.peaktop --for 3600",
       "sudo peaktop record -p 1234 -f serve_request -o calls.peaktop", NULL}},
-    {"resume", VERB_RESUME, F(RESUME), {"FILE TARGET", NULL}, NULL, NULL, {NULL}},
+    {"resume",
+     VERB_RESUME,
+     F(RESUME),
+     {"FILE TARGET", NULL},
+     "go on with a saved descent",
+     "Go on with the descent that was saved in FILE, by descend -o or by w on the screen, where it "
+     "stood. First compare the latencies of its function now with the saved ones; if they are "
+     "distributed in another way, say so and end.",
+     {"sudo peaktop resume slow.peaktop -p 1234",
+      "sudo peaktop resume slow.peaktop redis-server --timeout 120 -o more.peaktop", NULL}},
     {"diff",
      VERB_DIFF,
      F(DIFF),
@@ -270,6 +279,15 @@ const struct option_row *option_row_of(enum option_id id)
 	return &option_rows[i];
 }
 
+bool option_given(const struct options *o, const char *name)
+{
+	for (size_t i = 0; i < nr_option_rows; i++) {
+		if (!strcmp(option_rows[i].name, name))
+			return o->given & 1ull << i;
+	}
+	return false;
+}
+
 enum form option_form(const struct options *o)
 {
 	bool target = options_have_target(o), file = o->nr_files && !target;
@@ -330,25 +348,6 @@ const char *option_form_name(enum form form)
 	return names[form];
 }
 
-bool verb_exists(const char *word)
-{
-	for (size_t i = 0; i < nr_verb_rows; i++) {
-		if (*word && !strcmp(verb_rows[i].word, word))
-			return verb_rows[i].help || !verb_rows[i].synopsis[0];
-	}
-	return true;
-}
-
-/* True if the verb is planned but not part of this version: it has no help. */
-static bool is_missing(enum form form)
-{
-	for (size_t i = 0; i < nr_verb_rows; i++) {
-		if (verb_rows[i].forms & 1u << form)
-			return !verb_rows[i].help;
-	}
-	return true;
-}
-
 /* The name of a form in a list of those that use an option; NULL if another one stands for it. */
 static const char *user_name(uint32_t forms, enum form form)
 {
@@ -372,13 +371,12 @@ void option_users(const struct option_row *row, char *out, size_t n)
 {
 	const char *names[NR_FORMS];
 	size_t nr = 0;
-	struct buf b;
+	struct buf b = {.max = n};
 
 	for (enum form f = 0; f < NR_FORMS; f++) {
-		if (row->forms & 1u << f && !is_missing(f) && user_name(row->forms, f))
+		if (f != FORM_HELP && row->forms & 1u << f && user_name(row->forms, f))
 			names[nr++] = user_name(row->forms, f);
 	}
-	buf_init(&b, n);
 	for (size_t i = 0; i < nr; i++)
 		buf_printf(&b, "%s%s", !i ? "" : i + 1 < nr ? ", " : " and ", names[i]);
 	snprintf(out, n, "%s", b.data ? b.data : "");

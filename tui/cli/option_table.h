@@ -3,8 +3,7 @@
  * The verbs and options of the command line as data. The parser, the help texts, the man pages and
  * the shell completion are all made from these tables.
  */
-#ifndef PEAKTOP_OPTION_TABLE_H
-#define PEAKTOP_OPTION_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,7 +82,7 @@ struct verb_row {
 	enum verb verb;
 	uint32_t forms;		 /* bit mask of the enum forms that it can take */
 	const char *synopsis[4]; /* what follows "peaktop ", NULL-terminated */
-	const char *help;	 /* one line; NULL: the verb is not available in this version */
+	const char *help;	 /* one line; NULL: help and version */
 	const char *about;	 /* a few sentences for VERB --help */
 	const char *examples[3]; /* NULL-terminated */
 };
@@ -96,17 +95,15 @@ extern const size_t nr_verb_rows;
 extern const char *const option_group_names[NR_OPTION_GROUPS];
 
 const struct verb_row *verb_row_of(enum verb verb);
-/* False for the name of a verb that this version does not have yet; true for any other word. */
-bool verb_exists(const char *word);
 /* The verb with the most similar name; NULL if none is similar (analysis/base/edit_distance.h). */
 const char *verb_near(const char *word);
 /* The first option with this id. */
 const struct option_row *option_row_of(enum option_id id);
+/* True if the option with this long name was given. */
+bool option_given(const struct options *o, const char *name);
 /* The form that the parsed options ask for. */
 enum form option_form(const struct options *o);
 /* What a form is called in a message: "descend --open". */
 const char *option_form_name(enum form form);
 /* The verbs that use an option, in words: "watch, record and descend -f OP". */
 void option_users(const struct option_row *row, char *out, size_t n);
-
-#endif

@@ -26,7 +26,7 @@ void progress_begin(const struct options *o)
 {
 	line.allowed = isatty(STDERR_FILENO) && !o->quiet && !o->command &&
 		       !(o->json_lines && isatty(STDOUT_FILENO));
-	line.shown_ns = front_now_ns(); /* what is over at once needs no line */
+	line.shown_ns = now_ns(); /* what is over at once needs no line */
 }
 
 /* True if a write would not wait, and this process may use the terminal. */
@@ -61,11 +61,10 @@ static void put(const struct buf *b)
 void progress_show(const struct progress *p, uint64_t now_ns)
 {
 	unsigned int columns, before = line.columns;
-	struct buf out;
+	struct buf out = {.max = MAX_BYTES};
 
 	if (!line.allowed || !is_writable())
 		return;
-	buf_init(&out, MAX_BYTES);
 	buf_putc(&out, '\r');
 	progress_line(&out, p, columns_of_terminal() - ECHO_COLUMNS);
 	columns = out.data ? text_columns(out.data + 1) : 0;
@@ -80,11 +79,10 @@ void progress_show(const struct progress *p, uint64_t now_ns)
 
 void progress_erase(void)
 {
-	struct buf out;
+	struct buf out = {.max = MAX_BYTES};
 
 	if (!line.columns || !is_writable())
 		return;
-	buf_init(&out, MAX_BYTES);
 	buf_printf(&out, "\r%*s\r", (int)line.columns + ECHO_COLUMNS, "");
 	put(&out);
 	buf_release(&out);

@@ -7,8 +7,7 @@
  *
  * It never waits for the terminal: if the user has stopped it with Ctrl-S, the line stays as it is.
  */
-#ifndef PEAKTOP_PROGRESS_TERMINAL_H
-#define PEAKTOP_PROGRESS_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void progress_show(const struct progress *p, uint64_t now_ns);
 /* Erase the line before anything else is written to the terminal. The next progress_show() draws it
  * again. */
 void progress_erase(void);
-
-#endif

@@ -10,7 +10,7 @@ void replay_screen_show(struct replay *r, struct screen *s, uint64_t at)
 	if (err < 0)
 		screen_message(s, NOTE_ERROR, strerror((int)-err));
 	screen_set_model(s, replay_model(r));
-	screen_set_replay(s, replay_at_ns(r), replay_total_ns(r), false);
+	screen_set_replay(s, replay_at_ns(r), replay_total_ns(r));
 }
 
 bool replay_screen_action(struct replay *r, struct screen *s, const struct screen_action *a)

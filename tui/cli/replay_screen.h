@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moves the screen through a saved session. */
-#ifndef PEAKTOP_REPLAY_SCREEN_H
-#define PEAKTOP_REPLAY_SCREEN_H
+#pragma once
 
 #include "tui/engine/replay.h"
 #include "tui/screen/screen.h"
@@ -12,5 +11,3 @@ void replay_screen_show(struct replay *r, struct screen *s, uint64_t at);
 /* Carry out an action that moves the replay; report one that needs a collector as not possible.
  * False: another action, which the caller must carry out. */
 bool replay_screen_action(struct replay *r, struct screen *s, const struct screen_action *a);
-
-#endif

@@ -273,11 +273,10 @@ static const struct {
 static int run_line(struct script *s, char *line)
 {
 	char *arg = line + strcspn(line, " \t");
-	size_t i;
 
 	if (*arg)
 		*arg++ = '\0';
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(line, commands[i].name))
 			return commands[i].run(s, arg);
 	return bad(s, "unknown command", line);

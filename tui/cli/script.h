@@ -21,8 +21,7 @@
  * A script does no I/O: the caller reads the file and prints the output. Everything that needs the
  * session or the host goes through struct script_host.
  */
-#ifndef PEAKTOP_SCRIPT_H
-#define PEAKTOP_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ struct script_host {
  */
 int script_run(const char *text, size_t n, struct screen *s, const struct script_host *host,
 	       struct buf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs a script (tui/cli/script.h) on the screens of `peaktop -r FILE`, without a terminal. */
-#ifndef PEAKTOP_SCRIPT_SESSION_H
-#define PEAKTOP_SCRIPT_SESSION_H
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "tui/engine/options.h"
@@ -10,5 +9,3 @@
 /* Returns as script_run(). */
 int script_session(struct replay *r, const struct options *o, const char *text, size_t n,
 		   struct buf *out);
-
-#endif

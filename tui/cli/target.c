@@ -13,6 +13,7 @@
 
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
+#include "analysis/base/format.h"
 #include "tui/cli/option_table.h"
 #include "tui/cli/target_match.h"
 #include "tui/engine/front.h"
@@ -182,7 +183,7 @@ static void ids_by_name(const char *name, struct ids *ids)
 	    {"/var/log/containers/*.log", kubernetes_file},
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		glob_t found = {0};
 
 		if (!glob(places[i].files, GLOB_NOSORT, NULL, &found)) {
@@ -195,7 +196,7 @@ static void ids_by_name(const char *name, struct ids *ids)
 
 /* ---- choosing ------------------------------------------------------------ */
 
-struct search {
+struct target_search {
 	struct options *options;
 	struct target_list list;
 	struct target_set set;
@@ -203,21 +204,17 @@ struct search {
 	size_t n;
 };
 
-static int refuse(struct search *s, int status, const char *fmt, ...)
+static int refuse(struct target_search *s, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int refuse(struct search *s, int status, const char *fmt, ...)
+static int refuse(struct target_search *s, int status, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(s->error, s->n, fmt, ap);
-	va_end(ap);
+	format_arguments(s->error, s->n, fmt);
 	return status;
 }
 
 /* Take all processes of the set as targets; `what` and `value` say how they were named. */
-static int take_all(struct search *s, const char *what, const char *value)
+static int take_all(struct target_search *s, const char *what, const char *value)
 {
 	struct options *o = s->options;
 
@@ -231,7 +228,7 @@ static int take_all(struct search *s, const char *what, const char *value)
 	return 0;
 }
 
-static int by_name(struct search *s, const char *name)
+static int by_name(struct target_search *s, const char *name)
 {
 	char near[160];
 
@@ -246,7 +243,7 @@ static int by_name(struct search *s, const char *name)
 	return refuse(s, EXIT_NO_ANSWER, "-n '%.200s': no process has this name; see ps -e", name);
 }
 
-static int by_unit(struct search *s, const char *unit)
+static int by_unit(struct target_search *s, const char *unit)
 {
 	target_match_unit(&s->list, unit, &s->set);
 	return s->set.nr ? take_all(s, "--unit ", unit)
@@ -256,7 +253,7 @@ static int by_unit(struct search *s, const char *unit)
 				  unit);
 }
 
-static int by_cgroup(struct search *s, const char *path)
+static int by_cgroup(struct target_search *s, const char *path)
 {
 	target_match_cgroup(&s->list, path, &s->set);
 	return s->set.nr
@@ -269,7 +266,7 @@ static int by_cgroup(struct search *s, const char *path)
 
 /* Match a container by its id or its name: the set has its processes afterwards. Returns how many
  * containers match; more than one are in `ids`. */
-static size_t match_container(struct search *s, const char *name, struct ids *ids)
+static size_t match_container(struct target_search *s, const char *name, struct ids *ids)
 {
 	char id[CONTAINER_ID + 1];
 
@@ -289,11 +286,11 @@ static size_t match_container(struct search *s, const char *name, struct ids *id
 	return ids->nr ? ids->nr : s->set.nr > 0;
 }
 
-static int by_container(struct search *s, const char *name, const char *option)
+static int by_container(struct target_search *s, const char *name, const char *option)
 {
 	struct ids ids = {0};
 	size_t nr = match_container(s, name, &ids);
-	struct buf b;
+	struct buf b = {.max = 1024};
 	int status;
 
 	if (nr == 1)
@@ -303,7 +300,6 @@ static int by_container(struct search *s, const char *name, const char *option)
 			      "%s%.200s: no running container has this id or name; give the id "
 			      "that docker ps, podman ps or crictl ps shows",
 			      option, name);
-	buf_init(&b, 1024);
 	for (size_t i = 0; i < ids.nr; i++)
 		buf_printf(&b, "%s%.12s", i ? ", " : "", ids.id[i]);
 	status = refuse(s, EXIT_USAGE, "%s%.200s: several containers match: %s; give one id",
@@ -312,14 +308,13 @@ static int by_container(struct search *s, const char *name, const char *option)
 	return status;
 }
 
-static int several(struct search *s, const char *name)
+static int several(struct target_search *s, const char *name)
 {
 	const struct target_process *first = &s->list.list[s->set.at[0]];
 	bool same = true;
-	struct buf b;
+	struct buf b = {.max = 1024};
 	int status;
 
-	buf_init(&b, 1024);
 	for (size_t i = 0; i < s->set.nr; i++) {
 		const struct target_process *p = &s->list.list[s->set.at[i]];
 
@@ -337,7 +332,7 @@ static int several(struct search *s, const char *name)
 	return status;
 }
 
-static int nothing_named(struct search *s, const char *name)
+static int nothing_named(struct target_search *s, const char *name)
 {
 	bool may_be_verb = s->options->verb == VERB_SCREEN;
 	const char *verb = may_be_verb ? verb_near(name) : NULL;
@@ -353,7 +348,7 @@ static int nothing_named(struct search *s, const char *name)
 
 /* A name without an option: an exact name of a process, a unit, the begin of a name, a container.
  */
-static int by_word(struct search *s, bool may_pick)
+static int by_word(struct target_search *s, bool may_pick)
 {
 	const char *name = s->options->bare;
 	struct ids ids = {0};
@@ -380,7 +375,7 @@ static int by_word(struct search *s, bool may_pick)
 
 int target_resolve(struct options *o, bool may_pick, char *error, size_t n)
 {
-	struct search s = {.options = o, .error = error, .n = n};
+	struct target_search s = {.options = o, .error = error, .n = n};
 	int status, err;
 
 	if (!o->name && !o->unit && !o->cgroup && !o->container && !o->bare)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Find the processes of the target that the command line names, in /proc. */
-#ifndef PEAKTOP_TARGET_H
-#define PEAKTOP_TARGET_H
+#pragma once
 
 #include "tui/engine/options.h"
 
@@ -16,5 +15,3 @@
  * Returns 0, or an exit status with one line in `error`.
  */
 int target_resolve(struct options *o, bool may_pick, char *error, size_t n);
-
-#endif

@@ -100,12 +100,12 @@ void target_near_names(const struct target_list *l, const char *name, char *out,
 /* ---- control groups ----------------------------------------------------- */
 
 /* A part of a text; not NUL-terminated. */
-struct part {
+struct text_part {
 	const char *at;
 	size_t len;
 };
 
-static bool part_is(struct part p, const char *text)
+static bool part_is(struct text_part p, const char *text)
 {
 	return p.len == strlen(text) && !memcmp(p.at, text, p.len);
 }
@@ -114,7 +114,7 @@ static bool part_is(struct part p, const char *text)
  * Take the next line "NUMBER:CONTROLLERS:PATH" of /proc/PID/cgroup. Version 2 has one line, with
  * number 0 and without controllers.
  */
-static bool next_line(const char **text, struct part *controllers, struct part *path)
+static bool next_line(const char **text, struct text_part *controllers, struct text_part *path)
 {
 	while (**text) {
 		const char *line = *text, *end = line + strcspn(line, "\n");
@@ -125,15 +125,15 @@ static bool next_line(const char **text, struct part *controllers, struct part *
 		*text = end + (*end == '\n');
 		if (!second)
 			continue;
-		*controllers = (struct part){first + 1, (size_t)(second - first - 1)};
-		*path = (struct part){second + 1, (size_t)(end - second - 1)};
+		*controllers = (struct text_part){first + 1, (size_t)(second - first - 1)};
+		*path = (struct text_part){second + 1, (size_t)(end - second - 1)};
 		return true;
 	}
 	return false;
 }
 
 /* Take the next component of a path. */
-static bool next_component(struct part *path, struct part *out)
+static bool next_component(struct text_part *path, struct text_part *out)
 {
 	while (path->len && *path->at == '/') {
 		path->at++;
@@ -151,9 +151,10 @@ static bool next_component(struct part *path, struct part *out)
 
 /* Is `test` true for a component of any control group? */
 static bool any_component(const char *cgroups,
-			  bool (*test)(struct part component, const char *text), const char *text)
+			  bool (*test)(struct text_part component, const char *text),
+			  const char *text)
 {
-	struct part controllers, path, component;
+	struct text_part controllers, path, component;
 
 	while (next_line(&cgroups, &controllers, &path)) {
 		while (next_component(&path, &component)) {
@@ -190,7 +191,7 @@ void target_match_unit(const struct target_list *l, const char *unit, struct tar
 
 /* Is `path` the control group `group`, or below it? `group` begins with a slash and does not end
  * with one. */
-static bool is_below(struct part path, const char *group)
+static bool is_below(struct text_part path, const char *group)
 {
 	size_t len = strlen(group);
 
@@ -200,9 +201,9 @@ static bool is_below(struct part path, const char *group)
 
 /* Below /sys/fs/cgroup, version 1 has a directory for each set of controllers. Returns the rest of
  * `group` behind it; NULL if `group` is not in the hierarchy of these controllers. */
-static const char *in_hierarchy(const char *group, struct part controllers)
+static const char *in_hierarchy(const char *group, struct text_part controllers)
 {
-	struct part name = {group + 1, strcspn(group + 1, "/")};
+	struct text_part name = {group + 1, strcspn(group + 1, "/")};
 	const char *equals = memchr(controllers.at, '=', controllers.len);
 
 	if (!controllers.len)
@@ -218,7 +219,7 @@ static const char *in_hierarchy(const char *group, struct part controllers)
 
 static bool is_in_cgroup(const char *cgroups, const char *group, bool mounted)
 {
-	struct part controllers, path;
+	struct text_part controllers, path;
 
 	while (next_line(&cgroups, &controllers, &path)) {
 		const char *rest = mounted ? in_hierarchy(group, controllers) : NULL;
@@ -264,7 +265,7 @@ static size_t hex_run(const char *at, size_t len)
 }
 
 /* Find the id in a component: docker-ID.scope, libpod-ID.scope, cri-containerd-ID.scope, ID. */
-static const char *id_in(struct part component)
+static const char *id_in(struct text_part component)
 {
 	/* podman's monitor of a container is not in the container */
 	if (component.len > 14 && !memcmp(component.at, "libpod-conmon-", 14))
@@ -281,7 +282,7 @@ static const char *id_in(struct part component)
 
 bool target_container_id(const char *cgroups, char id[CONTAINER_ID + 1])
 {
-	struct part controllers, path, component;
+	struct text_part controllers, path, component;
 	bool found = false;
 
 	while (next_line(&cgroups, &controllers, &path)) {
@@ -297,7 +298,7 @@ bool target_container_id(const char *cgroups, char id[CONTAINER_ID + 1])
 }
 
 /* lxc.payload.NAME; machine-NAME.scope of systemd-nspawn, which writes - as \x2d. */
-static bool is_named_container(struct part component, const char *name)
+static bool is_named_container(struct text_part component, const char *name)
 {
 	char text[300];
 	size_t n = 0;
@@ -313,7 +314,7 @@ static bool is_named_container(struct part component, const char *name)
 	return part_is(component, text);
 }
 
-static bool has_id(struct part component, const char *id)
+static bool has_id(struct text_part component, const char *id)
 {
 	const char *at = id_in(component);
 

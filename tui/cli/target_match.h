@@ -3,11 +3,9 @@
  * Which processes a name, a unit, a control group or a container means. Pure: it is given the list
  * of processes and the contents of files.
  */
-#ifndef PEAKTOP_TARGET_MATCH_H
-#define PEAKTOP_TARGET_MATCH_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 enum { TARGET_COMM = 16, TARGET_EXE = 64, CONTAINER_ID = 64 };
@@ -61,5 +59,3 @@ bool target_kubernetes_id(const char *file, const char *name, char id[CONTAINER_
 /* Write the names in the list that are similar to `name` (at most 5, the nearest first) as
  * "a, b, c"; "" if there is none. */
 void target_near_names(const struct target_list *l, const char *name, char *out, size_t n);
-
-#endif

@@ -45,9 +45,8 @@ static void put_row(struct buf *out, const char *left, const char *text)
 
 static void put_option(struct buf *out, const struct option_row *row)
 {
-	struct buf left;
+	struct buf left = {.max = 256};
 
-	buf_init(&left, 256);
 	if (row->letter)
 		buf_printf(&left, "-%c, ", row->letter);
 	buf_printf(&left, "--%s%s%s", row->name, row->value ? " " : "",

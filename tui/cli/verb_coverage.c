@@ -45,18 +45,18 @@ static void show_step(const char *what, const char *path, uint32_t step, uint32_
 	struct progress p = {.done = all ? (double)step / all : -1};
 	char text[512];
 
-	if (!progress_due(front_now_ns()))
+	if (!progress_due(now_ns()))
 		return;
 	snprintf(text, sizeof(text), "doctor: %s%s", what, slash ? slash + 1 : path);
 	p.text = text;
-	progress_show(&p, front_now_ns());
+	progress_show(&p, now_ns());
 }
 
 /* Plan every function of one module. 0 or a negative errno. */
 static int cover_module(struct front *f, uint32_t module, struct coverage *c)
 {
 	const struct parser_reply reply = {take, c, module};
-	uint64_t until = front_now_ns() + PATIENCE_S * 1000000000ull, cursor = 0;
+	uint64_t until = now_ns() + PATIENCE_S * 1000000000ull, cursor = 0;
 
 	c->module = module;
 	do {
@@ -66,7 +66,7 @@ static int cover_module(struct front *f, uint32_t module, struct coverage *c)
 		while (!c->answered) {
 			show_step("planning the functions of ", front_module_path(f, module),
 				  module - 1, front_nr_modules(f));
-			if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN || front_now_ns() > until)
+			if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN || now_ns() > until)
 				return -ETIMEDOUT;
 		}
 		if (c->sums.error)
@@ -151,24 +151,20 @@ int verb_coverage(struct options *o)
 	struct front_options fo = {.options = o};
 	uint64_t until;
 	struct front *f;
-	const char *line;
-	int status;
+	int status = verb_start(&f, o, &fo);
 
-	status = verb_start(&f, o, &fo);
 	if (status)
 		return status;
 	front_read_modules(f);
-	until = front_now_ns() + PATIENCE_S * 1000000000ull;
-	while (!front_modules_read(f) && front_now_ns() < until) {
+	until = now_ns() + PATIENCE_S * 1000000000ull;
+	while (!front_modules_read(f) && now_ns() < until) {
 		show_step("reading the files of the target", "", 0, 0);
 		if (front_turn(f, NULL, 0, TURN_MS) == -ENOTCONN)
 			break;
 	}
 	progress_erase();
-	status = front_failure(f, &line);
-	if (status)
-		verb_complain(line);
-	else
+	status = verb_failure(f);
+	if (!status)
 		status = cover_all(f, o);
 	verb_free(f);
 	return status;

@@ -3,13 +3,13 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "analysis/base/format.h"
 #include "analysis/descent/choose.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verb_open.h"
+#include "tui/cli/verb_resume.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/descent_tracing.h"
@@ -19,7 +19,7 @@
 
 enum { NAMES_MS = 20000 };
 
-struct run {
+struct descend_run {
 	struct front *front;
 	struct descent_driver *driver;
 	const struct options *options;
@@ -29,10 +29,12 @@ struct run {
 	unsigned int decisions, rounds; /* when the last line was printed */
 	struct choose_progress progress;
 	struct descent_tracing tracing;
+	struct saved_descent *saved; /* the descent that goes on; NULL: a new one */
+	char refused[RESUME_WHY];    /* why it cannot go on with this target; "" */
 };
 
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
-static bool try_begin(struct run *r, uint64_t now)
+static bool try_begin(struct descend_run *r, uint64_t now)
 {
 	double waited = (double)(now - r->began_ns) / 1e9;
 	struct rec_descent ask;
@@ -42,6 +44,9 @@ static bool try_begin(struct run *r, uint64_t now)
 		r->report.op = verb_op_of(r->report.model, r->options);
 	if (!r->report.op)
 		return true;
+	if (r->saved)
+		return resume_begin(r->saved, r->front, r->options, r->report.op, waited,
+				    r->refused) != -ENOEXEC;
 	err = choose_descent(r->report.model, r->report.op, &r->options->question, waited, &ask);
 	if (err == -EAGAIN)
 		return true;
@@ -60,35 +65,57 @@ static bool try_begin(struct run *r, uint64_t now)
 
 /* If the user did not choose the peak and its calls have moved to other latencies, change the
  * descent to the peak that is largest now. */
-static void begin_again(struct run *r, uint64_t now)
+static void begin_again(struct descend_run *r, uint64_t now)
 {
 	const struct rec_descent *asked = driver_asked(r->driver);
 	struct descent_progress p;
 	struct rec_descent ask;
 
-	if (driver_over(r->driver))
+	if (driver_over(r->driver) || r->saved)
 		return;
 	descent_progress(driver_descent(r->driver), &p);
-	if (choose_again(r->report.model, &r->options->question, asked, p.calls_used, now,
-			 &r->progress, &ask))
+	if (choose_again(r->report.model, &r->options->question, asked,
+			 (struct choose_progress){p.calls_used, now}, &r->progress, &ask)) {
+		ask.choice = asked->choice;
 		driver_begin(r->driver, &ask);
+	}
+}
+
+/*
+ * The descent is over. If the calls that it chose only waited for a CPU, go on to a peak, as long
+ * as there is time for that. True: it goes on.
+ */
+static bool turn_to_peak(struct descend_run *r, uint64_t now)
+{
+	const struct rec_descent *asked = driver_asked(r->driver);
+	uint64_t timeout = (uint64_t)(r->options->question.timeout_s * 1e9);
+	struct descent_result found;
+	struct rec_descent ask;
+	bool turns;
+
+	if (r->saved || driver_waited(r->driver) || now - r->began_ns > timeout / 2 ||
+	    report_result(&r->report, &found))
+		return false;
+	turns = choose_instead(r->report.model, &r->options->question, asked, &found, &ask);
+	descent_result_release(&found);
+	return turns && !driver_begin(r->driver, &ask);
 }
 
 /* ---- the run ---- */
 
 static void print_state(void *ctx)
 {
-	const struct run *r = ctx;
+	const struct descend_run *r = ctx;
 	struct output_options oo = {.resolution = r->options->resolution};
 
-	output_state_head(r->report.model, front_now_ns(), stderr);
+	output_state_head(r->report.model, now_ns(), stderr);
 	output_descend_text(&r->report, &oo, stderr);
 }
 
 /* --json-lines: print a line for each round and each decision. False: the output failed. */
-static bool print_progress(struct run *r)
+static bool print_progress(struct descend_run *r)
 {
-	struct output_options oo = {.resolution = r->options->resolution, .json_lines = true};
+	struct output_options oo = verb_output(r->options);
 	struct descent_progress p;
 
 	if (!r->options->json_lines)
@@ -103,12 +130,12 @@ static bool print_progress(struct run *r)
 
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
-	const struct run *r = ctx;
+	const struct descend_run *r = ctx;
 	const struct options *o = r->options;
 	const struct op *op = model_op_by_number(r->report.model, r->report.op);
 	struct descent_progress d;
 
-	buf_puts(text, "descend: ");
+	buf_puts(text, r->saved ? "resume: " : "descend: ");
 	if (!r->began_ns) {
 		buf_printf(text, "looking for %s and attaching probes", o->ops[0].text);
 		return;
@@ -116,7 +143,8 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 	progress_of_time(p, now - r->began_ns, (uint64_t)(o->question.timeout_s * 1e9));
 	p->left_at_most = true;
 	if (!driver_asked(r->driver)) {
-		buf_printf(text, "choosing the peak: saw %s calls of %s (%u needed)",
+		buf_printf(text, "%s: saw %s calls of %s (%u needed)",
+			   r->saved ? "comparing latencies" : "choosing the peak",
 			   format_count(op ? op->seen_calls : 0).s, o->ops[0].text,
 			   o->question.start_ops);
 		return;
@@ -131,7 +159,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 }
 
 /* The descent is over: find for whom its calls wait. False: there is nothing left to do. */
-static bool trace_waits(struct run *r, uint64_t now)
+static bool trace_waits(struct descend_run *r, uint64_t now)
 {
 	uint64_t end = r->began_ns + (uint64_t)(r->options->question.timeout_s * 1e9);
 
@@ -141,7 +169,7 @@ static bool trace_waits(struct run *r, uint64_t now)
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct descend_run *r = ctx;
 
 	if (r->loop.interrupted || front_nothing_to_do(r->front))
 		return false;
@@ -156,7 +184,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		if (!print_progress(r))
 			return false;
 		if (driver_over(r->driver))
-			return trace_waits(r, now);
+			return turn_to_peak(r, now) || trace_waits(r, now);
 		if (ticks > 0)
 			begin_again(r, now);
 	}
@@ -164,19 +192,21 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 }
 
 /* Wait for the names in the answer, then end the measurement in order. */
-static void run_end(struct run *r)
+static void run_end(struct descend_run *r)
 {
-	uint64_t until = front_now_ns() + NAMES_MS * 1000000ull;
+	uint64_t until = now_ns() + NAMES_MS * 1000000ull;
 
-	struct progress p = {.text = "descend: looking up names", .done = -1};
+	struct progress p = {.text = r->saved ? "resume: looking up names"
+					      : "descend: looking up names",
+			     .done = -1};
 
-	progress_show(&p, front_now_ns());
+	progress_show(&p, now_ns());
 	front_settle(r->front);
 	verb_messages(r->front);
 	driver_stop(r->driver);
 	descent_tracing_stop(&r->tracing, r->front);
 	while ((!driver_names(r->driver) || !wait_driver_names(front_waits(r->front))) &&
-	       front_now_ns() < until)
+	       now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
 	r->report.waits = wait_driver_of_descent(front_waits(r->front));
@@ -216,8 +246,7 @@ static int answer_status(const struct descend_report *report, bool command)
 
 static int print_answer(const struct descend_report *report, const struct options *o)
 {
-	struct output_options oo = {
-	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+	struct output_options oo = verb_output(o);
 
 	if (!model_meta(report->model))
 		return 0;
@@ -227,13 +256,12 @@ static int print_answer(const struct descend_report *report, const struct option
 	return !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
 }
 
-static void explain(const struct run *r)
+static void explain(const struct descend_run *r)
 {
 	struct descend_report report = r->report;
 	char line[512];
-	struct buf b;
+	struct buf b = {.max = 1 << 16};
 
-	buf_init(&b, 1 << 16);
 	if (report.no_such_peak) {
 		output_descend_sentence(&report, &b);
 		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text,
@@ -274,8 +302,9 @@ static void explain(const struct run *r)
 				 "run it again",
 				 r->options->ops[0].text, result.refused);
 		else
-			snprintf(line, sizeof(line), "%s: no answer: %s", r->options->ops[0].text,
-				 report_status(&report, &result));
+			snprintf(line, sizeof(line), "%s: no answer: %s%s%s",
+				 r->options->ops[0].text, report_status(&report, &result),
+				 result.change[0] ? " " : "", result.change);
 		descent_result_release(&result);
 	}
 	buf_release(&b);
@@ -302,11 +331,10 @@ static const char *refusal(const struct options *o)
 	return NULL;
 }
 
-static int descend_live(struct options *o)
+int verb_descend_live(struct options *o, const struct buf *saved)
 {
 	struct front_options fo = {.options = o, .record = o->output};
-	struct run r = {.options = o};
-	const char *line;
+	struct descend_run r = {.options = o};
 	int status, err;
 
 	fo.descends = true;
@@ -319,6 +347,14 @@ static int descend_live(struct options *o)
 	if (status)
 		return status;
 	r.driver = front_driver(r.front);
+	if (saved)
+		r.saved = saved_descent_new(saved->data, saved->len);
+	if (saved && !r.saved) {
+		verb_complain("resume: the saved descent cannot be read");
+		verb_free(r.front);
+		return EXIT_DAMAGED;
+	}
+	front_resume(r.front, r.saved);
 	wait_driver_configure(front_waits(r.front),
 			      &(struct waits_config){.no_chains = true, .no_critical = true});
 	r.report = (struct descend_report){.model = front_model(r.front),
@@ -331,19 +367,21 @@ static int descend_live(struct options *o)
 	r.loop.front = r.front;
 	verb_loop(&r.loop);
 	run_end(&r);
-	status = front_failure(r.front, &line);
-	if (status)
-		verb_complain(line);
+	status = verb_failure(r.front);
+	if (r.saved && r.refused[0]) {
+		verb_complain(r.refused);
+		saved_descent_free(r.saved);
+		verb_free(r.front);
+		return EXIT_USAGE;
+	}
 	if (!status) {
 		status = answer_status(&r.report, o->command != NULL);
 		if (status && !front_nothing_to_do(r.front))
 			explain(&r);
 	}
 	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
-	if (!err && o->output)
-		err = front_recording_close(r.front);
-	verb_free(r.front);
-	return status ? status : output_status(err);
+	saved_descent_free(r.saved);
+	return verb_leave(r.front, o, status, err);
 }
 
 /* Replay a recorded descent: compute its answer again from the records. */
@@ -352,19 +390,14 @@ static int descend_file(struct options *o)
 	struct descend_report report;
 	struct replay *r = NULL;
 	int status, err;
-	bool damaged;
 
 	progress_begin(o);
 	status = replay_whole(&r, o->files[0]);
 	if (status)
 		return status;
 	report = descend_report_of(r);
-	if (!report.op && walker_asked(replay_walker(r))) {
-		status = verb_walk_replayed(r, o);
-		damaged = replay_damage(r)[0];
-		replay_free(r);
-		return damaged ? EXIT_DAMAGED : status;
-	}
+	if (!report.op && walker_asked(replay_walker(r)))
+		return replay_leave(r, verb_walk_replayed(r, o), 0);
 	if (!report.op) {
 		fprintf(stderr,
 			"peaktop: %s: the session contains no descent; record one with peaktop "
@@ -375,9 +408,7 @@ static int descend_file(struct options *o)
 	}
 	err = print_answer(&report, o);
 	status = answer_status(&report, true);
-	damaged = replay_damage(r)[0];
-	replay_free(r);
-	return damaged ? EXIT_DAMAGED : err ? output_status(err) : status;
+	return replay_leave(r, status, err);
 }
 
 struct descend_report descend_report_of(struct replay *r)
@@ -402,7 +433,7 @@ int verb_descend(struct options *o)
 		return verb_walk(o);
 	why = refusal(o);
 	if (!why)
-		return descend_live(o);
+		return verb_descend_live(o, NULL);
 	verb_complain(why);
 	return EXIT_USAGE;
 }

@@ -26,9 +26,8 @@ static void put_measured(struct buf *line, struct model *m, bool programs)
 
 static int refuse(const struct options *o, struct replay *const r[2], bool programs)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_LINE};
 
-	buf_init(&line, MAX_LINE);
 	buf_puts(&line, programs ? "diff: the sessions are of different programs: "
 				 : "diff: no operation was measured in both sessions: ");
 	for (unsigned int i = 0; i < 2; i++) {

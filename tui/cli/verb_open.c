@@ -14,14 +14,14 @@ static bool until(struct front *f, uint64_t end)
 	const struct progress p = {.text = "descend: taking the stacks of all threads", .done = -1};
 
 	verb_messages(f);
-	if (progress_due(front_now_ns()))
-		progress_show(&p, front_now_ns());
-	return !front_over(f) && front_now_ns() < end;
+	if (progress_due(now_ns()))
+		progress_show(&p, now_ns());
+	return !front_over(f) && now_ns() < end;
 }
 
 static void take_snapshots_now(struct front *f, struct open_report *r, const struct options *o)
 {
-	uint64_t end = front_now_ns() + (uint64_t)(o->question.timeout_s * 1e9);
+	uint64_t end = now_ns() + (uint64_t)(o->question.timeout_s * 1e9);
 	uint32_t round;
 
 	while (!front_ready(f) && !front_nothing_to_do(f) && until(f, end))
@@ -50,7 +50,7 @@ static const char *refusal(const struct options *o)
 
 static int print_answer(const struct open_report *r, const struct options *o, bool nothing)
 {
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii};
+	struct output_options oo = verb_output(o);
 
 	if (!model_meta(r->model))
 		return 0;
@@ -84,14 +84,9 @@ int verb_open(struct options *o)
 	progress_erase();
 	verb_messages(f);
 	verb_end(f);
-	status = front_failure(f, &line);
-	if (status)
-		verb_complain(line);
-	else if (front_nothing_to_do(f) || !open_report_nr(&r))
+	status = verb_failure(f);
+	if (!status && (front_nothing_to_do(f) || !open_report_nr(&r)))
 		status = EXIT_NO_ANSWER;
 	err = print_answer(&r, o, front_nothing_to_do(f));
-	if (!err && o->output)
-		err = front_recording_close(f);
-	verb_free(f);
-	return status ? status : output_status(err);
+	return verb_leave(f, o, status, err);
 }

@@ -17,7 +17,7 @@
 #include "tui/report/output_csv.h"
 #include "tui/report/output_waits.h"
 
-enum { SCRIPT_OUTPUT_MAX = 64 << 20, PARTS = 200 /* in which a session is read */ };
+enum { SCRIPT_OUTPUT_MAX = 64 << 20, PARTS = 200 /* a session is read in so many steps */ };
 
 /* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
 static int print_slices(struct replay *r, const struct options *o)
@@ -54,8 +54,8 @@ static int64_t read_rest(struct replay *r, const char *path)
 		before = replay_at_ns(r);
 		at = replay_advance(r, before + step);
 		p.done = all ? (double)before / (double)all : -1;
-		if (progress_due(front_now_ns()))
-			progress_show(&p, front_now_ns());
+		if (progress_due(now_ns()))
+			progress_show(&p, now_ns());
 	} while (at >= 0 && (uint64_t)at > before);
 	progress_erase();
 	return at < 0 ? at : replay_advance(r, UINT64_MAX);
@@ -125,6 +125,14 @@ int replay_two(struct replay *r[2], const char *const path[2])
 	return status;
 }
 
+int replay_leave(struct replay *r, int status, int err)
+{
+	bool damaged = replay_damage(r)[0];
+
+	replay_free(r);
+	return damaged ? EXIT_DAMAGED : err ? output_status(err) : status;
+}
+
 int replay_whole(struct replay **r, const char *path)
 {
 	return replay_read(r, path, NULL, NULL, NULL);
@@ -163,7 +171,7 @@ static int export_json(struct replay *r, const struct output_options *oo)
 int verb_watch_file(struct options *o)
 {
 	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
-	bool lines = o->json_lines && o->verb == VERB_WATCH, damaged;
+	bool lines = o->json_lines && o->verb == VERB_WATCH;
 	struct replay *r = NULL;
 	int err = 0, status;
 
@@ -182,10 +190,8 @@ int verb_watch_file(struct options *o)
 		err = output_watch_csv(replay_model(r), &oo, stdout);
 	else if (!lines)
 		err = output_watch_text(replay_model(r), &oo, stdout);
-	damaged = replay_damage(r)[0];
-	replay_free(r);
 	/* The records before the damage were printed above. */
-	return damaged ? EXIT_DAMAGED : output_status(err);
+	return replay_leave(r, EXIT_ANSWERED, err);
 }
 
 static int export_folded(const struct options *o)
@@ -205,10 +211,7 @@ static int export_folded(const struct options *o)
 			      "peaktop chains TARGET -o FILE");
 		status = EXIT_NO_ANSWER;
 	}
-	if (replay_damage(r)[0])
-		status = EXIT_DAMAGED;
-	replay_free(r);
-	return status;
+	return replay_leave(r, status, 0);
 }
 
 int verb_export(struct options *o)
@@ -247,7 +250,7 @@ int verb_script(struct options *o)
 	struct replay *r = NULL;
 	char why[512], *text;
 	size_t n = 0;
-	struct buf out;
+	struct buf out = {.max = SCRIPT_OUTPUT_MAX};
 	int status, err;
 
 	text = read_whole(o->script, &n);
@@ -263,7 +266,6 @@ int verb_script(struct options *o)
 		free(text);
 		return status;
 	}
-	buf_init(&out, SCRIPT_OUTPUT_MAX);
 	err = script_session(r, o, text, n, &out);
 	if (out.len)
 		fwrite(out.data, 1, out.len, err == -EINVAL ? stderr : stdout);

@@ -36,6 +36,30 @@ void verb_free(struct front *f)
 		    (int)left);
 }
 
+int verb_failure(struct front *f)
+{
+	const char *line;
+	int status = front_failure(f, &line);
+
+	if (status)
+		verb_complain(line);
+	return status;
+}
+
+int verb_leave(struct front *f, const struct options *o, int status, int err)
+{
+	if (!err && o->output)
+		err = front_recording_close(f);
+	verb_free(f);
+	return status ? status : output_status(err);
+}
+
+struct output_options verb_output(const struct options *o)
+{
+	return (struct output_options){
+	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+}
+
 int output_status(int err)
 {
 	if (!err || err == -EPIPE)
@@ -46,11 +70,9 @@ int output_status(int err)
 
 int verb_help(enum verb verb)
 {
-	struct buf text;
-	int err;
+	struct buf text = {.max = 1 << 16};
+	int err = usage_text(verb, &text);
 
-	buf_init(&text, 1 << 16);
-	err = usage_text(verb, &text);
 	if (!err && fwrite(text.data, 1, text.len, stdout) != text.len)
 		err = -errno;
 	if (!err && fflush(stdout))
@@ -89,11 +111,10 @@ static void signals_take(struct verb_loop *l)
 static void show_progress(const struct verb_loop *l, uint64_t now)
 {
 	struct progress p = {.done = -1};
-	struct buf text;
+	struct buf text = {.max = PROGRESS_BYTES};
 
 	if (!progress_due(now))
 		return;
-	buf_init(&text, PROGRESS_BYTES);
 	l->describe(l->ctx, now, &text, &p);
 	p.text = text.data ? text.data : "";
 	progress_show(&p, now);
@@ -111,8 +132,8 @@ void verb_loop(struct verb_loop *l)
 		if (p.revents)
 			signals_take(l);
 		verb_messages(l->front);
-		show_progress(l, front_now_ns());
-	} while (ticks != -ENOTCONN && l->turn(l->ctx, ticks, front_now_ns()));
+		show_progress(l, now_ns());
+	} while (ticks != -ENOTCONN && l->turn(l->ctx, ticks, now_ns()));
 }
 
 void verb_turn(struct front *f)
@@ -152,9 +173,8 @@ static void answer_nobody(const struct options *o, const char *why)
 int verb_start(struct front **f, struct options *o, const struct front_options *fo)
 {
 	char error[512];
-	int status;
+	int status = target_resolve(o, false, error, sizeof(error));
 
-	status = target_resolve(o, false, error, sizeof(error));
 	if (status) {
 		verb_complain(error);
 		if (o->json && o->verb != VERB_DOCTOR && status == EXIT_NO_ANSWER)

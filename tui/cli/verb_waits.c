@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/descent/choose.h"
-#include "analysis/descent/descent.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
@@ -25,7 +24,7 @@ struct waits_call_choice {
 	uint64_t low_ns, high_ns;
 };
 
-struct run {
+struct waits_run {
 	struct front *front;
 	const struct options *options;
 	struct verb_loop loop;
@@ -36,7 +35,7 @@ struct run {
 	struct waits_call_choice choice;
 };
 
-static struct wait_report report_of(const struct run *r)
+static struct wait_report report_of(const struct waits_run *r)
 {
 	return (struct wait_report){.model = front_model(r->front),
 				    .live = true,
@@ -78,8 +77,7 @@ static chains_fn *chains_view(const char *name)
 
 static int print_answer(const struct wait_report *report, const struct options *o)
 {
-	struct output_options oo = {
-	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
+	struct output_options oo = verb_output(o);
 	bool json = o->json || o->json_lines;
 
 	if (!model_meta(report->model))
@@ -93,11 +91,11 @@ static int print_answer(const struct wait_report *report, const struct options *
 
 static void print_state(void *ctx)
 {
-	const struct run *r = ctx;
+	const struct waits_run *r = ctx;
 	struct wait_report report = report_of(r);
 	struct output_options oo = {.ascii = r->options->ascii};
 
-	output_state_head(report.model, front_now_ns(), stderr);
+	output_state_head(report.model, now_ns(), stderr);
 	if (r->options->verb == VERB_CRITICAL)
 		output_critical_text(&report, &oo, stderr);
 	else
@@ -137,7 +135,7 @@ static bool choose(struct waits_call_choice *c, struct model *m, const struct op
  * any more. */
 static bool choose_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct waits_run *r = ctx;
 	struct waits_call_choice *c = &r->choice;
 	const char *line;
 
@@ -152,7 +150,7 @@ static bool choose_turn(void *ctx, int ticks, uint64_t now)
 }
 
 /* Tell the analysis which calls to follow as soon as their operation has a number. */
-static void limit_calls(struct run *r)
+static void limit_calls(struct waits_run *r)
 {
 	struct waits_call_choice *c = &r->choice;
 
@@ -164,7 +162,7 @@ static void limit_calls(struct run *r)
 
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
-	const struct run *r = ctx;
+	const struct waits_run *r = ctx;
 
 	buf_printf(text, "%s: %s", r->options->verb == VERB_CRITICAL ? "critical" : "chains",
 		   r->began_ns		? "observing who waits for whom"
@@ -176,7 +174,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct waits_run *r = ctx;
 	struct wait_report report;
 	const char *line;
 
@@ -204,7 +202,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 /* The front asks for the tracing when all targets are known, before a command begins to run. */
 static bool run_begin(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct waits_run *r = ctx;
 	const char *line;
 
 	if (r->loop.interrupted || front_failure(r->front, &line))
@@ -213,26 +211,26 @@ static bool run_begin(void *ctx, int ticks, uint64_t now)
 }
 
 /* Wait for the end of the window, the stacks and the names in the answer, then end in order. */
-static void run_end(struct run *r)
+static void run_end(struct waits_run *r)
 {
-	uint64_t until = front_now_ns() + END_MS * MS;
+	uint64_t until = now_ns() + END_MS * MS;
 	struct progress p = {.text = "unwinding stacks and looking up names", .done = -1};
 	int slices = 0;
 
-	progress_show(&p, front_now_ns());
+	progress_show(&p, now_ns());
 	front_waits_end(r->front);
-	while (!front_waits_ended(r->front) && front_now_ns() < until)
+	while (!front_waits_ended(r->front) && now_ns() < until)
 		verb_turn(r->front);
 	/* the samples of the last calls come at the end of a slice */
 	while (r->options->nr_ops && r->choice.made && slices < SLICES && !front_over(r->front) &&
-	       front_now_ns() < until)
+	       now_ns() < until)
 		slices += front_turn(r->front, NULL, 0, NAMES_MS);
 	if (wait_driver_waits(front_waits(r->front)))
 		waits_flush(wait_driver_waits(front_waits(r->front)));
-	until = front_now_ns() + SETTLE_MS * MS;
-	while (front_traces_pending(r->front) && front_now_ns() < until)
+	until = now_ns() + SETTLE_MS * MS;
+	while (front_traces_pending(r->front) && now_ns() < until)
 		verb_turn(r->front);
-	while (!wait_driver_names(front_waits(r->front)) && front_now_ns() < until)
+	while (!wait_driver_names(front_waits(r->front)) && now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
 	progress_erase();
@@ -331,7 +329,6 @@ static int waits_of_file(const struct options *o)
 	struct waits_call_choice choice = {.made = false};
 	struct wait_report report;
 	struct replay *r = NULL;
-	bool damaged;
 	int err, status = o->nr_ops ? choose_of_file(o, &choice) : 0;
 
 	if (status)
@@ -346,10 +343,8 @@ static int waits_of_file(const struct options *o)
 	if (report.waits)
 		waits_flush(report.waits);
 	err = print_answer(&report, o);
-	damaged = replay_damage(r)[0];
-	status = damaged ? EXIT_DAMAGED : answer_status(&report, o, &choice);
-	replay_free(r);
-	return err && !damaged ? output_status(err) : status;
+	status = replay_damage(r)[0] ? EXIT_DAMAGED : answer_status(&report, o, &choice);
+	return replay_leave(r, status, err);
 }
 
 /* One line about an option that these verbs cannot use; NULL: all can be. */
@@ -377,13 +372,12 @@ static const char *refusal(const struct options *o)
 int verb_waits(struct options *o)
 {
 	struct front_options fo = {.options = o, .record = o->output};
-	struct run r = {.options = o,
-			.for_s = o->for_s > 0 ? o->for_s
-				 : o->command ? 0
-					      : DEFAULT_FOR_S};
+	struct waits_run r = {.options = o,
+			      .for_s = o->for_s > 0 ? o->for_s
+				       : o->command ? 0
+						    : DEFAULT_FOR_S};
 	struct waits_config config = config_of(o);
 	struct wait_report report;
-	const char *line;
 	int status, err;
 
 	if (refusal(o)) {
@@ -414,16 +408,11 @@ int verb_waits(struct options *o)
 	}
 	run_end(&r);
 	report = report_of(&r);
-	status = front_failure(r.front, &line);
-	if (status)
-		verb_complain(line);
-	else
+	status = verb_failure(r.front);
+	if (!status)
 		status = answer_status(&report, o, &r.choice);
 	err = r.output_error;
 	if (!err && (!status || o->json || o->json_lines))
 		err = print_answer(&report, o);
-	if (!err && o->output)
-		err = front_recording_close(r.front);
-	verb_free(r.front);
-	return status ? status : output_status(err);
+	return verb_leave(r.front, o, status, err);
 }

@@ -13,7 +13,7 @@
 enum { NAMES_MS = 20000, LEAST_MS = 1500, SETTLES_AT = 3 };
 #define MS 1000000ull
 
-struct run {
+struct walk_run {
 	struct front *front;
 	const struct options *options;
 	struct walk_report report;
@@ -21,23 +21,17 @@ struct run {
 	uint64_t began_ns, names_ns, reported_ns;
 };
 
-static struct output_options output_of(const struct options *o)
-{
-	return (struct output_options){
-	    .resolution = o->resolution, .ascii = o->ascii, .json_lines = o->json_lines};
-}
-
 static void print_state(void *ctx)
 {
-	const struct run *r = ctx;
-	struct output_options oo = output_of(r->options);
+	const struct walk_run *r = ctx;
+	struct output_options oo = verb_output(r->options);
 
 	output_walk_text(&r->report, &oo, stderr);
 }
 
 /* True if the walk has measured for the time of --for, or, without --for, until its path stays the
  * same. */
-static bool is_enough(const struct run *r, uint64_t now)
+static bool is_enough(const struct walk_run *r, uint64_t now)
 {
 	double waited = (double)(now - r->began_ns) / 1e9;
 	const struct options *o = r->options;
@@ -53,9 +47,9 @@ static bool is_enough(const struct run *r, uint64_t now)
 }
 
 /* --json-lines: print one line per interval. False: the output failed. */
-static bool print_progress(struct run *r, uint64_t now)
+static bool print_progress(struct walk_run *r, uint64_t now)
 {
-	struct output_options oo = output_of(r->options);
+	struct output_options oo = verb_output(r->options);
 
 	if (!r->options->json_lines ||
 	    now - r->reported_ns < (uint64_t)(r->options->interval_s * 1e9))
@@ -66,7 +60,7 @@ static bool print_progress(struct run *r, uint64_t now)
 
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
-	const struct run *r = ctx;
+	const struct walk_run *r = ctx;
 	const struct options *o = r->options;
 	double most = o->for_s > 0 ? o->for_s : o->question.timeout_s / SETTLES_AT;
 
@@ -81,7 +75,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct walk_run *r = ctx;
 
 	if (r->loop.interrupted)
 		return false;
@@ -97,20 +91,20 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 }
 
 /* Wait for the last snapshots and the names in the answer, then end in order. */
-static void run_end(struct run *r)
+static void run_end(struct walk_run *r)
 {
-	uint64_t until = front_now_ns() + NAMES_MS * MS;
+	uint64_t until = now_ns() + NAMES_MS * MS;
 	struct progress p = {.text = "descend: looking up names", .done = -1};
 
-	progress_show(&p, front_now_ns());
+	progress_show(&p, now_ns());
 	if (!front_over(r->front)) {
 		front_walk(r->front, true);
 		verb_turn(r->front);
 	}
-	while (front_snapshots_pending(r->front) && front_now_ns() < until)
+	while (front_snapshots_pending(r->front) && now_ns() < until)
 		verb_turn(r->front);
 	walker_end(front_walker(r->front));
-	while (!walker_names(front_walker(r->front)) && front_now_ns() < until)
+	while (!walker_names(front_walker(r->front)) && now_ns() < until)
 		verb_turn(r->front);
 	verb_end(r->front);
 	progress_erase();
@@ -118,7 +112,7 @@ static void run_end(struct run *r)
 
 static int print_answer(const struct walk_report *report, const struct options *o)
 {
-	struct output_options oo = output_of(o);
+	struct output_options oo = verb_output(o);
 
 	if (!model_meta(report->model))
 		return 0;
@@ -154,7 +148,7 @@ int verb_walk(struct options *o)
 	    .max_depth = o->question.max_depth ? o->question.max_depth : WALK_NO_MAX_DEPTH,
 	    .min_snapshots = o->question.start_ops};
 	struct front_options fo = {.options = o, .record = o->output};
-	struct run r = {.options = o};
+	struct walk_run r = {.options = o};
 	const char *line;
 	int status, err;
 
@@ -178,19 +172,14 @@ int verb_walk(struct options *o)
 	r.loop.front = r.front;
 	verb_loop(&r.loop);
 	run_end(&r);
-	status = front_failure(r.front, &line);
-	if (status)
-		verb_complain(line);
+	status = verb_failure(r.front);
 	if (!status) {
 		status = answer_status(&r.report, &line);
 		if (status)
 			verb_complain(line);
 	}
 	err = print_answer(&r.report, o);
-	if (!err && o->output)
-		err = front_recording_close(r.front);
-	verb_free(r.front);
-	return status ? status : output_status(err);
+	return verb_leave(r.front, o, status, err);
 }
 
 struct walk_report walk_report_of(struct replay *r)

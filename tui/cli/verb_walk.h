@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `peaktop descend` without -f. */
-#ifndef PEAKTOP_VERB_WALK_H
-#define PEAKTOP_VERB_WALK_H
+#pragma once
 
 #include "tui/engine/options.h"
 #include "tui/engine/replay.h"
@@ -11,5 +10,3 @@ int verb_walk(struct options *o);
 /* Print the walk of a session that was read. Returns the exit status. */
 int verb_walk_replayed(struct replay *r, const struct options *o);
 struct walk_report walk_report_of(struct replay *r);
-
-#endif

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* watch and doctor: the stream without a screen. */
+/* The verbs watch, record and doctor: they print results or save the session, without a screen. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/base/format.h"
 #include "tui/cli/progress_terminal.h"
@@ -16,7 +13,7 @@
 #define NS_PER_S 1000000000ull
 
 /* The state of one run. */
-struct run {
+struct watch_run {
 	struct front *front;
 	const struct options *options;
 	struct verb_loop loop;
@@ -29,14 +26,14 @@ struct run {
 
 static void print_state(void *ctx)
 {
-	const struct run *r = ctx;
+	const struct watch_run *r = ctx;
 	struct output_options oo = {.resolution = r->options->resolution};
 
-	output_state_head(front_model(r->front), front_now_ns(), stderr);
+	output_state_head(front_model(r->front), now_ns(), stderr);
 	output_watch_text(front_model(r->front), &oo, stderr);
 }
 
-static void run_tick(struct run *r)
+static void run_tick(struct watch_run *r)
 {
 	struct output_options oo = {.resolution = r->options->resolution,
 				    .top = r->options->top,
@@ -51,7 +48,7 @@ static void run_tick(struct run *r)
 
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
-	struct run *r = ctx;
+	struct watch_run *r = ctx;
 	struct model *m = front_model(r->front);
 	uint64_t gone = r->began_ns ? now - r->began_ns : 0;
 
@@ -78,7 +75,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
 {
-	struct run *r = ctx;
+	struct watch_run *r = ctx;
 	const char *line;
 
 	if (ticks > 0)
@@ -97,7 +94,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 }
 
 /* Run until the stream ends. */
-static void run(struct run *r)
+static void run(struct watch_run *r)
 {
 	r->loop.front = r->front;
 	r->loop.ctx = r;
@@ -131,16 +128,13 @@ static uint64_t untimed_calls(struct model *m)
 }
 
 /* The exit status of a run that came to its end: is there an answer? */
-static int run_status(struct run *r)
+static int run_status(struct watch_run *r)
 {
 	struct model *m = front_model(r->front);
-	const char *line;
-	int status = front_failure(r->front, &line);
+	int status = verb_failure(r->front);
 
-	if (status) {
-		verb_complain(line);
+	if (status)
 		return status;
-	}
 	if (front_nothing_to_do(r->front))
 		return EXIT_NO_ANSWER;
 	if (phases_missing(r->front)) {
@@ -168,7 +162,7 @@ int verb_watch(struct options *o)
 	struct front_options fo = {.options = o};
 	struct output_options oo = {
 	    .resolution = o->resolution, .ascii = o->ascii, .said_errors = true, .top = o->top};
-	struct run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
+	struct watch_run r = {.options = o, .for_s = o->for_s > 0 ? o->for_s : o->command ? 0 : 5};
 	int status, err = 0;
 
 	if (o->nr_files)
@@ -193,7 +187,7 @@ int verb_record(struct options *o)
 {
 	struct front_options fo = {.options = o, .record = o->output};
 	struct output_options oo = {.resolution = o->resolution};
-	struct run r = {.options = o, .for_s = o->for_s};
+	struct watch_run r = {.options = o, .for_s = o->for_s};
 	int status, err, output_error = 0;
 
 	r.loop.signals = verb_signals();
@@ -220,7 +214,7 @@ int verb_doctor(struct options *o)
 {
 	struct front_options fo = {.options = o, .doctor = true};
 	struct output_options oo = {.ascii = o->ascii};
-	struct run r = {.options = o};
+	struct watch_run r = {.options = o};
 	int status = verb_start(&r.front, o, &fo), err;
 
 	if (status)

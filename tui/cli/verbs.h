@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verbs of the command line. Each runs to its end and returns the exit status. */
-#ifndef PEAKTOP_VERBS_H
-#define PEAKTOP_VERBS_H
+#pragma once
 
 #include "tui/engine/front.h"
 #include "tui/engine/options.h"
@@ -14,6 +13,7 @@ int verb_help(enum verb verb);
 int verb_watch(struct options *o);
 int verb_record(struct options *o);
 int verb_descend(struct options *o);
+int verb_resume(struct options *o);
 /* chains and critical */
 int verb_waits(struct options *o);
 int verb_doctor(struct options *o);
@@ -31,6 +31,10 @@ int replay_whole_waits(struct replay **r, const char *path, const struct waits_c
 
 /* Open two sessions and read all of both; on an error, none is left open. */
 int replay_two(struct replay *r[2], const char *const path[2]);
+
+/* Close a session after its answer. `err` is the result of the output. Returns the exit status,
+ * which is `status` unless the file is damaged or the output failed. */
+int replay_leave(struct replay *r, int status, int err);
 
 /* The waits of a session that was read. */
 struct wait_report wait_report_of(struct replay *r);
@@ -70,11 +74,17 @@ uint32_t verb_op_of(struct model *m, const struct options *o);
 void verb_messages(struct front *f);
 /* End a measurement in order and print its last messages. */
 void verb_end(struct front *f);
+/* Print why the measurement failed. Returns the exit status for that; 0: it did not fail. */
+int verb_failure(struct front *f);
 /* front_free(); says so if the collector still removes probes. */
 void verb_free(struct front *f);
+/* The same after the answer: with -o close the recording first. `err` is the result of the output.
+ * Returns the exit status, which is `status` unless that is 0. */
+int verb_leave(struct front *f, const struct options *o, int status, int err);
+
+/* How the options ask to print. */
+struct output_options verb_output(const struct options *o);
 
 /* The exit status for the result of an output function. Prints an error, e.g. of a full disk. A
  * closed pipe is no error. */
 int output_status(int err);
-
-#endif

@@ -8,6 +8,7 @@
 
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/parked.h"
+#include "analysis/latency/profile_record.h"
 #include "tui/engine/descent_driver_private.h"
 
 enum {
@@ -57,6 +58,11 @@ const struct rec_descent *driver_asked(const struct descent_driver *d)
 bool driver_of_syscall(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
+}
+
+const struct driver_waited *driver_waited(const struct descent_driver *d)
+{
+	return d->beside.waited.part > 0 ? &d->beside : NULL;
 }
 
 bool driver_over(const struct descent_driver *d)
@@ -250,11 +256,7 @@ static void pump(struct descent_driver *d)
 
 static struct start *start_of(struct descent_driver *d, uint32_t op)
 {
-	for (size_t i = 0; i < d->nr_starts; i++) {
-		if (d->starts[i].op == op)
-			return &d->starts[i];
-	}
-	return NULL;
+	return find_first(i, d->starts, d->nr_starts, d->starts[i].op == op);
 }
 
 static void start_op(struct descent_driver *d, const struct rec_op *op)
@@ -270,49 +272,44 @@ static void start_op(struct descent_driver *d, const struct rec_op *op)
 static void start_profile(struct descent_driver *d, const struct rec_profile *p)
 {
 	struct start *s = start_of(d, p->op);
+	struct profile slice;
 
-	if (!s)
-		return;
-	for (uint32_t i = 0; i < p->nr_buckets; i++) {
-		if (p->bucket[i] < PT_BUCKETS)
-			s->profile.count[p->bucket[i]] += p->count[i];
-	}
-	s->profile.calls += p->calls;
-	s->profile.sum_ns += p->sum_ns;
-	if (p->calls && (!s->profile.min_ns || p->min_ns < s->profile.min_ns))
-		s->profile.min_ns = p->min_ns;
-	if (p->max_ns > s->profile.max_ns)
-		s->profile.max_ns = p->max_ns;
+	if (s && !profile_of_record(&slice, p))
+		profile_merge(&s->profile, &slice);
 }
 
 /* The state machine counts only from REC_DESCENT on: feed it the earlier measurements as one slice.
  */
 static void start_feed(struct descent_driver *d)
 {
-	static uint32_t bucket[PT_BUCKETS];
-	static uint64_t count[PT_BUCKETS];
+	static struct profile_buckets buckets;
 	const struct start *s = start_of(d, d->ask.op);
 	struct record rec = {.type = REC_PROFILE};
 
 	if (!s || !s->profile.calls)
 		return;
-	rec.profile = (struct rec_profile){.op = s->op,
-					   .calls = s->profile.calls,
-					   .sum_ns = s->profile.sum_ns,
-					   .min_ns = s->profile.min_ns,
-					   .max_ns = s->profile.max_ns,
-					   .bucket = bucket,
-					   .count = count};
-	for (uint32_t i = 0; i < PT_BUCKETS; i++) {
-		if (!s->profile.count[i])
-			continue;
-		bucket[rec.profile.nr_buckets] = i;
-		count[rec.profile.nr_buckets++] = s->profile.count[i];
-	}
+	profile_to_record(&s->profile, s->op, &buckets, &rec.profile);
 	descent_feed(d->descent, &rec);
 }
 
 /* ---- records ---- */
+
+/* Keeps what the answer so far says about waits for a CPU, if `ask` chooses a peak beside them. */
+static void take_waits(struct descent_driver *d, const struct rec_descent *ask)
+{
+	struct descent_result found;
+
+	if (ask->choice != DESCENT_BESIDE_WAITS) {
+		d->beside = (struct driver_waited){.low_ns = 0};
+		return;
+	}
+	/* it may change to another peak later */
+	if (d->ask.choice == DESCENT_BESIDE_WAITS || !d->asked || driver_result(d, &found))
+		return;
+	d->beside.low_ns = d->ask.low_ns;
+	choose_waited(&found, &d->beside.waited);
+	descent_result_release(&found);
+}
 
 static void take_descent(struct descent_driver *d, const struct rec_descent *ask)
 {
@@ -324,6 +321,7 @@ static void take_descent(struct descent_driver *d, const struct rec_descent *ask
 		}
 		return;
 	}
+	take_waits(d, ask);
 	d->ask = *ask;
 	d->asked = true;
 	d->over = false;
@@ -343,9 +341,18 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 	bool first = rec->type == REC_DESCENT && (!d->asked || rec->descent.op != d->ask.op);
 	int err;
 
+	/* The fnodes of a descent that goes on come before the calls that were seen now. */
+	if (first)
+		first = !rec->descent.resumes;
+	else
+		first = rec->type == REC_SAVED_PROFILE;
+
 	switch (rec->type) {
 	case REC_MODULE:
 		names_module(d, &rec->module);
+		return;
+	case REC_BUILD_ID:
+		names_build_id(d, &rec->build_id);
 		return;
 	case REC_SYMBOL:
 		names_symbol(d, &rec->symbol);

@@ -9,12 +9,12 @@
  * Names from the target are stored unchanged: sanitise them before showing them.
  * The driver never blocks and reads no clock. Private to tui/.
  */
-#ifndef PEAKTOP_DESCENT_DRIVER_H
-#define PEAKTOP_DESCENT_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 #include "analysis/descent/first_hop.h"
 #include "analysis/descent/inlined.h"
@@ -51,8 +51,9 @@ struct driver_host {
 struct driver_symbol {
 	uint32_t module;
 	uint64_t offset;
-	const char *symbol, *function, *file; /* "" if unknown */
+	const char *symbol, *function, *file; /* "" if unknown; they point into the copy */
 	uint32_t line;
+	struct rec_symbol *copy; /* private to descent_driver_names.c */
 };
 
 /*
@@ -87,6 +88,13 @@ void driver_stop(struct descent_driver *d);
 bool driver_of_syscall(const struct descent_driver *d);
 /* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *driver_asked(const struct descent_driver *d);
+/* The waits for a CPU of the calls beside which a peak was chosen (DESCENT_BESIDE_WAITS). */
+struct driver_waited {
+	uint64_t low_ns; /* the calls from this latency on */
+	struct choose_waited waited;
+};
+/* Returns NULL if no peak was chosen for that reason. */
+const struct driver_waited *driver_waited(const struct descent_driver *d);
 /* True if the descent has ended or was stopped. */
 bool driver_over(const struct descent_driver *d);
 const struct descent *driver_descent(const struct descent_driver *d);
@@ -105,6 +113,15 @@ const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32
 					  uint64_t offset);
 /* The base name of a module, "" if unknown. */
 const char *driver_module(const struct descent_driver *d, uint32_t module);
+/* What tells whether a module of another session is the same file. */
+struct module_origin {
+	char *path;	/* as the target sees it */
+	char *build_id; /* NULL: none, or not read */
+	uint64_t size;
+};
+/* Returns NULL for a number that no module has. Valid until the next record. */
+const struct module_origin *driver_module_identity(const struct descent_driver *d, uint32_t module);
+uint32_t driver_nr_modules(const struct descent_driver *d);
 /* Write the name of a fnode's function for display into `out`: never empty, truncated to `size`.
  * Returns `out`. */
 const char *driver_function(const struct descent_driver *d, const struct descent_fnode *n,
@@ -127,5 +144,3 @@ const struct rec_inlines *driver_inlines(const struct descent_driver *d, struct 
  */
 void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
 		   struct inlined *out);
-
-#endif

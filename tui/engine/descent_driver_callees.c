@@ -14,11 +14,8 @@ enum { FIND_MAX = 16 };
 
 static struct callees *function_at(const struct descent_driver *d, struct rec_code function)
 {
-	for (size_t i = 0; i < d->nr_functions; i++) {
-		if (code_equal(d->functions[i].function, function))
-			return &d->functions[i];
-	}
-	return NULL;
+	return find_first(i, d->functions, d->nr_functions,
+			  code_equal(d->functions[i].function, function));
 }
 
 const struct parsed_call_site *callees_site(const struct descent_driver *d, struct rec_code site)
@@ -57,11 +54,8 @@ static struct rec_call_site reported_site(const struct descent_driver *d, const 
 
 static bool imports_known(const struct descent_driver *d, const struct callees *c)
 {
-	for (uint32_t i = 0; i < c->nr; i++) {
-		if (c->import[i] && d->imports[c->import[i] - 1].state == LOOKUP_ASKED)
-			return false;
-	}
-	return true;
+	return !any_of(i, c->nr,
+		       c->import[i] && d->imports[c->import[i] - 1].state == LOOKUP_ASKED);
 }
 
 /* Feed REC_CALLEES. feed() may reallocate d->functions: do not use `c` afterwards. */

@@ -6,6 +6,8 @@
 
 #include "analysis/base/array.h"
 #include "analysis/session/frame.h"
+#include "analysis/session/record_codec.h"
+#include "analysis/session/record_copy.h"
 #include "tui/engine/descent_driver_private.h"
 
 enum { BATCH = 64 };
@@ -15,7 +17,7 @@ static size_t index_of(const struct descent_driver *d, struct rec_code p)
 	return lower_bound(i, d->nr_inlines, code_is_before(d->inlines[i].place, p));
 }
 
-static struct rec_inlines *lookup(const struct descent_driver *d, struct rec_code p)
+static struct driver_inlines *lookup(const struct descent_driver *d, struct rec_code p)
 {
 	size_t i = index_of(d, p);
 
@@ -27,9 +29,9 @@ static struct rec_inlines *lookup(const struct descent_driver *d, struct rec_cod
 
 const struct rec_inlines *driver_inlines(const struct descent_driver *d, struct rec_code place)
 {
-	const struct rec_inlines *r = place.module ? lookup(d, place) : NULL;
+	const struct driver_inlines *e = place.module ? lookup(d, place) : NULL;
 
-	return r && r->nr_calls ? r : NULL;
+	return e ? e->answer : NULL;
 }
 
 static const struct rec_inlines *lookup_any(const void *ctx, struct rec_code place)
@@ -44,62 +46,30 @@ void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
 }
 
 /* The table entry of a place; creates an empty one if there is none. */
-static struct rec_inlines *entry_of(struct descent_driver *d, struct rec_code place)
+static struct driver_inlines *entry_of(struct descent_driver *d, struct rec_code place)
 {
-	struct rec_inlines *r = lookup(d, place);
+	struct driver_inlines *e = lookup(d, place);
 	size_t i = index_of(d, place);
 
-	if (r)
-		return r;
-	if (array_grow(d->inlines, d->nr_inlines, d->cap_inlines, DRIVER_MAX_INLINES))
-		return NULL;
-	r = d->inlines + i;
-	memmove(r + 1, r, (d->nr_inlines++ - i) * sizeof(*r));
-	*r = (struct rec_inlines){.place = place};
-	return r;
-}
-
-static void entry_release(struct rec_inlines *r)
-{
-	struct rec_inline *calls = (struct rec_inline *)(uintptr_t)r->calls;
-
-	for (uint32_t i = 0; calls && i < r->nr_calls; i++) {
-		free((char *)(uintptr_t)calls[i].function);
-		free((char *)(uintptr_t)calls[i].file);
-	}
-	free(calls);
-	*r = (struct rec_inlines){.place = r->place};
+	if (e)
+		return e;
+	return array_insert(d->inlines, i, d->nr_inlines, d->cap_inlines, DRIVER_MAX_INLINES,
+			    (struct driver_inlines){.place = place})
+		   ? NULL
+		   : &d->inlines[i];
 }
 
 void inlines_take(struct descent_driver *d, const struct rec_inlines *from)
 {
-	struct rec_inlines *r =
+	struct driver_inlines *e =
 	    from->nr_calls && from->place.module ? entry_of(d, from->place) : NULL;
-	struct rec_inline *calls;
 
-	if (!r)
+	if (!e)
 		return;
-	entry_release(r);
-	calls = calloc(from->nr_calls, sizeof(*calls));
-	if (!calls)
-		return;
-	r->calls = calls;
-	r->nr_calls = from->nr_calls;
-	for (uint32_t i = 0; i < from->nr_calls; i++) {
-		calls[i] = from->calls[i];
-		calls[i].function = strdup(from->calls[i].function ? from->calls[i].function : "");
-		calls[i].file = strdup(from->calls[i].file ? from->calls[i].file : "");
-		if (!calls[i].function || !calls[i].file) {
-			r->nr_calls = i + 1;
-			entry_release(r);
-			return;
-		}
-	}
-	if (from->loop_call < from->nr_calls) {
-		r->loop_call = from->loop_call;
-		r->loop_first = from->loop_first;
-		r->loop_last = from->loop_last;
-	}
+	free(e->answer);
+	e->answer = struct_copy(record_layout(REC_INLINES), from);
+	if (e->answer && from->loop_call >= from->nr_calls)
+		e->answer->loop_call = e->answer->loop_first = e->answer->loop_last = 0;
 }
 
 /* ---- asking ---- */
@@ -179,6 +149,6 @@ static void answer_inlines(void *ctx, uint64_t tag, const struct parsed *a)
 void inlines_release(struct descent_driver *d)
 {
 	for (size_t i = 0; i < d->nr_inlines; i++)
-		entry_release(&d->inlines[i]);
+		free(d->inlines[i].answer);
 	free(d->inlines);
 }

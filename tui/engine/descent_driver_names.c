@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "analysis/session/record_codec.h"
+#include "analysis/session/record_copy.h"
 #include "tui/engine/descent_driver_private.h"
 
 /* ---- the table ---- */
@@ -48,20 +50,10 @@ static struct driver_symbol *entry_of(struct descent_driver *d, uint32_t module,
 
 	if (s)
 		return s;
-	if (array_grow(d->symbols, d->nr_symbols, d->cap_symbols, DRIVER_MAX_SYMBOLS))
-		return NULL;
-	s = d->symbols + i;
-	memmove(s + 1, s, (d->nr_symbols++ - i) * sizeof(*s));
-	*s = (struct driver_symbol){.module = module, .offset = offset};
-	return s;
-}
-
-static void symbol_release(struct driver_symbol *s)
-{
-	free((char *)(uintptr_t)s->symbol);
-	free((char *)(uintptr_t)s->function);
-	free((char *)(uintptr_t)s->file);
-	s->symbol = s->function = s->file = NULL;
+	return array_insert(d->symbols, i, d->nr_symbols, d->cap_symbols, DRIVER_MAX_SYMBOLS,
+			    (struct driver_symbol){.module = module, .offset = offset})
+		   ? NULL
+		   : &d->symbols[i];
 }
 
 void names_symbol(struct descent_driver *d, const struct rec_symbol *r)
@@ -70,42 +62,68 @@ void names_symbol(struct descent_driver *d, const struct rec_symbol *r)
 
 	if (!s)
 		return;
-	symbol_release(s);
-	s->symbol = strdup(r->symbol ? r->symbol : "");
-	s->function = strdup(r->function ? r->function : "");
-	s->file = strdup(r->file ? r->file : "");
+	free(s->copy);
+	s->copy = struct_copy(&rec_symbol_layout, r);
+	s->symbol = s->copy ? s->copy->symbol : NULL;
+	s->function = s->copy ? s->copy->function : NULL;
+	s->file = s->copy ? s->copy->file : NULL;
 	s->line = r->line;
-	if (!s->symbol || !s->function || !s->file)
-		symbol_release(s);
+}
+
+static void module_release(struct driver_module *m)
+{
+	free(m->name);
+	free(m->id.path);
+	free(m->id.build_id);
 }
 
 void names_module(struct descent_driver *d, const struct rec_module *m)
 {
 	const char *slash = strrchr(m->path, '/');
-	char **grown, *name;
+	struct driver_module *mod;
 	size_t n;
 
 	if (!m->module || m->module > DRIVER_MAX_MODULES)
 		return;
-	if (m->module > d->nr_modules) {
-		grown = realloc(d->modules, m->module * sizeof(*grown));
-		if (!grown)
-			return;
-		memset(grown + d->nr_modules, 0, (m->module - d->nr_modules) * sizeof(*grown));
-		d->modules = grown;
+	if (array_fit_zeroed(d->modules, m->module, d->cap_modules, DRIVER_MAX_MODULES))
+		return;
+	if (m->module > d->nr_modules)
 		d->nr_modules = m->module;
-	}
-	name = strdup(slash ? slash + 1 : m->path);
-	n = name ? strlen(name) : 0;
-	if (n > 10 && !strcmp(name + n - 10, " (deleted)"))
-		name[n - 10] = '\0';
-	free(d->modules[m->module - 1]);
-	d->modules[m->module - 1] = name;
+	mod = &d->modules[m->module - 1];
+	module_release(mod);
+	*mod = (struct driver_module){.name = strdup(slash ? slash + 1 : m->path),
+				      .id = {.path = strdup(m->path), .size = m->size}};
+	n = mod->name ? strlen(mod->name) : 0;
+	if (n > 10 && !strcmp(mod->name + n - 10, " (deleted)"))
+		mod->name[n - 10] = '\0';
+}
+
+void names_build_id(struct descent_driver *d, const struct rec_build_id *b)
+{
+	struct driver_module *mod;
+
+	if (!b->module || b->module > d->nr_modules)
+		return;
+	mod = &d->modules[b->module - 1];
+	free(mod->id.build_id);
+	mod->id.build_id = strdup(b->build_id);
+}
+
+uint32_t driver_nr_modules(const struct descent_driver *d)
+{
+	return d->nr_modules;
+}
+
+const struct module_origin *driver_module_identity(const struct descent_driver *d, uint32_t module)
+{
+	return module && module <= d->nr_modules && d->modules[module - 1].id.path
+		   ? &d->modules[module - 1].id
+		   : NULL;
 }
 
 const char *driver_module(const struct descent_driver *d, uint32_t module)
 {
-	const char *name = module && module <= d->nr_modules ? d->modules[module - 1] : NULL;
+	const char *name = module && module <= d->nr_modules ? d->modules[module - 1].name : NULL;
 
 	if (module == REC_KERNEL_MODULE)
 		return "[kernel]";
@@ -209,9 +227,9 @@ void names_release(struct descent_driver *d)
 {
 	name_requests_free(d->names);
 	for (size_t i = 0; i < d->nr_symbols; i++)
-		symbol_release(&d->symbols[i]);
+		free(d->symbols[i].copy);
 	for (uint32_t i = 0; i < d->nr_modules; i++)
-		free(d->modules[i]);
+		module_release(&d->modules[i]);
 	free(d->symbols);
 	free(d->modules);
 }

@@ -7,8 +7,7 @@
  * descent_driver_names.c    names of places
  * descent_driver_inlines.c  inlined calls at places
  */
-#ifndef PEAKTOP_DESCENT_DRIVER_PRIVATE_H
-#define PEAKTOP_DESCENT_DRIVER_PRIVATE_H
+#pragma once
 
 #include "analysis/descent/first_hop.h"
 #include "analysis/latency/profile.h"
@@ -59,6 +58,12 @@ struct start {
 	struct profile profile;
 };
 
+/* The inlined calls at a place. */
+struct driver_inlines {
+	struct rec_code place;
+	struct rec_inlines *answer; /* NULL: requested, and no answer yet */
+};
+
 struct descent_driver {
 	struct driver_host host;
 	bool live;
@@ -66,6 +71,7 @@ struct descent_driver {
 	struct hops *hops;
 	struct rec_descent ask;
 	bool asked, over;
+	struct driver_waited beside;
 	bool arm_waits;	     /* arming waits for entries of callees */
 	bool unacknowledged; /* no REC_ACK yet for the last arming */
 	uint32_t epoch;
@@ -84,13 +90,15 @@ struct descent_driver {
 
 	struct driver_symbol *symbols; /* ascending (module, offset) */
 	size_t nr_symbols, cap_symbols;
-	struct name_requests *names; /* NULL for a replay */
-	struct rec_inlines
-	    *inlines; /* sorted by place; one without calls was requested, and has no answer yet */
+	struct name_requests *names;	/* NULL for a replay */
+	struct driver_inlines *inlines; /* sorted by place */
 	size_t nr_inlines, cap_inlines;
 	unsigned int inlines_asked;
-	char **modules; /* by number */
-	uint32_t nr_modules;
+	struct driver_module {
+		char *name; /* without folder; NULL: not known */
+		struct module_origin id;
+	} * modules; /* by number */
+	uint32_t nr_modules, cap_modules;
 };
 
 /* Answer DESCENT_EXPAND with REC_CALLEES, at once or when the parser has answered. */
@@ -106,6 +114,7 @@ void callees_release(struct descent_driver *d);
 
 void names_symbol(struct descent_driver *d, const struct rec_symbol *s);
 void names_module(struct descent_driver *d, const struct rec_module *m);
+void names_build_id(struct descent_driver *d, const struct rec_build_id *b);
 void names_release(struct descent_driver *d);
 
 /* Request the inlined calls that the result needs. True: no request is outstanding. */
@@ -115,5 +124,3 @@ void inlines_release(struct descent_driver *d);
 
 /* descent_driver.c: send the pending armed set if the entries of all its callees are known. */
 void driver_arm(struct descent_driver *d);
-
-#endif

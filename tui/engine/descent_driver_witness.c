@@ -38,7 +38,8 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 				.nr_frames = nr,
 				.frames = frames,
 				.nr_kernel = s->nr_kernel,
-				.kernel = s->kernel};
+				.kernel = s->kernel,
+				.functions = s->functions};
 
 	if (driver_of_syscall(d)) {
 		w.nr_callers = nr;

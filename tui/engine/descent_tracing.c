@@ -5,7 +5,11 @@
 #include "tui/engine/front.h"
 #include "tui/engine/wait_driver.h"
 
-enum { ENOUGH_CALLS = 20 };
+enum {
+	ENOUGH_CALLS = 20,
+	FEW_CALLS = 5, /* enough after RARE_NS: the calls of the peak are rare */
+};
+#define RARE_NS 1000000000ull
 #define LEAST_SHARE 0.1 /* of the peak's time, that a path waits */
 #define LONGEST_NS 3000000000ull
 #define ANSWER_NS 1000000000ull /* for the end of the window, and for its stacks */
@@ -22,6 +26,11 @@ static bool is_wanted(struct front *f)
 		wanted |= r.paths[i].share >= LEAST_SHARE && cause_has_chain(r.paths[i].cause.kind);
 	descent_result_release(&r);
 	return wanted;
+}
+
+static bool are_enough(uint64_t calls, uint64_t since_ns)
+{
+	return calls >= ENOUGH_CALLS || (calls >= FEW_CALLS && since_ns >= RARE_NS);
 }
 
 /* How many calls of the peak were followed. */
@@ -47,7 +56,7 @@ bool descent_tracing_turn(struct descent_tracing *t, struct front *f, uint64_t n
 		break;
 	case TRACING_GOES_ON:
 		followed = calls_followed(f);
-		if (!front_over(f) && !front_waits_ended(f) && followed < ENOUGH_CALLS &&
+		if (!front_over(f) && !front_waits_ended(f) && !are_enough(followed, since) &&
 		    (since < LONGEST_NS || (t->patient && !followed)) && since < most_ns)
 			break;
 		front_waits_end(f);

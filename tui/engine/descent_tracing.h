@@ -3,8 +3,7 @@
  * Traces waits for a few seconds after a descent that ended at a wait for another task or a device,
  * until enough calls of the peak were seen: then the answer says for whom they wait. Live only.
  */
-#ifndef PEAKTOP_DESCENT_TRACING_H
-#define PEAKTOP_DESCENT_TRACING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +21,5 @@ struct descent_tracing {
  */
 bool descent_tracing_turn(struct descent_tracing *t, struct front *f, uint64_t now_ns,
 			  uint64_t most_ns);
-/* Give up; the next descent begins with a new one. */
+/* Stop tracing if it goes on. The struct is used up; the next descent needs a new one. */
 void descent_tracing_stop(struct descent_tracing *t, struct front *f);
-
-#endif

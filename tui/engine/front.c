@@ -2,42 +2,25 @@
 #include "tui/engine/front.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/format.h"
 #include "collect/process/sandbox.h"
 #include "tui/engine/front_state.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
-uint64_t front_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 void front_message(struct front *f, const char *fmt, ...)
 {
-	char text[640], **grown;
-	va_list ap;
+	char text[640];
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	if (f->said.nr_messages >= FRONT_MAX_MESSAGES)
 		return;
-	grown = realloc(f->said.messages, (f->said.nr_messages + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	f->said.messages = grown;
 	f->said.messages[f->said.nr_messages] = strdup(text);
 	if (f->said.messages[f->said.nr_messages])
 		f->said.nr_messages++;
@@ -58,13 +41,9 @@ const char *front_next_message(struct front *f)
 
 void front_fail(struct front *f, int status, const char *fmt, ...)
 {
-	va_list ap;
-
 	if (f->said.failure)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(f->said.failure_line, sizeof(f->said.failure_line), fmt, ap);
-	va_end(ap);
+	format_arguments(f->said.failure_line, sizeof(f->said.failure_line), fmt);
 	f->said.failure = status;
 }
 
@@ -211,7 +190,6 @@ pid_t front_free(struct front *f)
 	record_queue_release(&f->stream.made);
 	for (size_t i = 0; i < f->said.nr_messages; i++)
 		free(f->said.messages[i]);
-	free(f->said.messages);
 	free(f->said.message_out);
 	left = collector_wait(f);
 	free(f);
@@ -224,7 +202,7 @@ int front_request(struct front *f, const struct record *rec)
 {
 	int err = f->collector.channel ? channel_send(f->collector.channel, rec, -1) : -EPIPE;
 
-	f->collector.heartbeat_ns = front_now_ns();
+	f->collector.heartbeat_ns = now_ns();
 	if (err && err != -EPIPE)
 		front_message(f, "cannot send a request to the collector: %s", strerror(-err));
 	return err;

@@ -4,8 +4,7 @@
  * the model and the recording, and sends the user's wishes to the collector as requests. The screen
  * and the text verbs are built on this interface.
  */
-#ifndef PEAKTOP_FRONT_H
-#define PEAKTOP_FRONT_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 #include <stdint.h>
 
 #include "analysis/latency/model.h"
+#include "collect/process/clock.h"
 #include "tui/engine/candidate.h"
 #include "tui/engine/options.h"
 #include "tui/engine/parser.h"
@@ -83,10 +83,9 @@ bool front_over(const struct front *f);
 bool front_ready(const struct front *f);
 /* True if the user named operations and none of them can be watched. */
 bool front_nothing_to_do(const struct front *f);
-/* After the stream has ended: wait a few seconds at most for function names that the parser is
- * still searching. */
+/* After the stream has ended: wait a few seconds at most for files of the target, and for function
+ * names that the parser is still searching. */
 void front_settle(struct front *f);
-uint64_t front_now_ns(void);
 
 /* One line that says that no phase of --begin and --end was seen; NULL if one was seen, or none was
  * asked for. */
@@ -124,7 +123,8 @@ bool front_take_candidates(struct front *f, const char **searched,
 
 /* The descent of this run (tui/engine/descent_driver.h). */
 struct descent_driver *front_driver(struct front *f);
-/* Like front_turn(), but only for answers of the parser. Works after the stream is over, too. */
+/* Like front_turn(), but works after the stream is over, too: the parser answers, and the collector
+ * sends files until the front has all that it asked for. */
 void front_parser_turn(struct front *f, int timeout_ms);
 
 /*
@@ -190,5 +190,3 @@ int front_recording_close(struct front *f);
 /* Write the whole stream so far, with a SNAPSHOT record at its end, to this file. 0 or a negative
  * errno. */
 int front_snapshot(struct front *f, const char *path);
-
-#endif

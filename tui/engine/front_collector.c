@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The collector process: start it, check that it is alive, end it. The collector ends by itself
- * when its socket is closed.
+ * when its socket is closed. After REC_BYE it only serves files, until then.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,11 +20,12 @@
 
 enum {
 	START_MS = 60000, /* until its event loop begins: the BPF verifier is slow on a busy host */
-	SILENCE_MS = 6000, /* without a record, once its event loop runs */
-	STOP_MS = 6000,	   /* without a record, after a request to end */
-	TURN_MS = 500,	/* a longer turn counts as this: the front itself may have been stopped */
-	END_MS = 10000, /* until it has removed its probes and ended */
-	ENDS_MS = 500,	/* if it has nothing to remove, or was killed */
+	SILENCE_MS = 6000, /* it must send a record this often, once its event loop runs */
+	STOP_MS = 6000,	   /* the same, after a request to end */
+	TURN_MS = 500,	  /* a longer turn counts as this: the front itself may have been stopped */
+	END_MS = 10000,	  /* until it has removed its probes and ended */
+	ENDS_MS = 500,	  /* if it has nothing to remove, or was killed */
+	CLEANS_MS = 3000, /* until its helper has removed what was left, if it was killed */
 };
 
 static uint32_t layers_of(const struct front_options *fo)
@@ -70,6 +71,13 @@ static uint32_t layers_of(const struct front_options *fo)
 	return mask;
 }
 
+/* The waits are for the screen, for who asks for chains, and for the answer of a descent. */
+static bool may_ask_for_waits(const struct front_options *fo)
+{
+	return fo->screen || fo->descends || fo->options->verb == VERB_CHAINS ||
+	       fo->options->verb == VERB_CRITICAL;
+}
+
 static struct collector_entry collector;
 
 void front_use_collector(const struct collector_entry *entry)
@@ -95,8 +103,10 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->phases = o->has_begin;
 	c->pick = fo->pick;
 	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
+	c->fine_begin = fo->screen;
 	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
 	c->descends = fo->descends;
+	c->waits = may_ask_for_waits(fo);
 	c->layers = layers_of(fo);
 	c->resolution = o->resolution;
 	c->code_serve = code_reader_serve;
@@ -146,13 +156,17 @@ static bool ended(const struct front *f, int timeout_ms)
 
 void collector_closed(struct front *f)
 {
+	struct pollfd socket = {.fd = channel_fd(f->collector.channel), .events = POLLRDHUP};
 	int status = 0;
 
+	f->collector.closed = true;
 	if (f->over)
 		return;
 	f->over = true;
 	if (ended(f, ENDS_MS) && waitpid(f->collector.pid, &status, WNOHANG) == f->collector.pid)
 		f->collector.pid = 0;
+	/* a helper holds the socket until it has removed what the collector could not */
+	poll(&socket, 1, CLEANS_MS);
 	if (WIFSIGNALED(status))
 		front_fail(f, EXIT_NO_ANSWER,
 			   "the collector was killed by signal %d (%s); all probes are removed",
@@ -177,11 +191,17 @@ static void kill_if_stopped(const struct front *f)
 		kill(f->collector.pid, SIGKILL);
 }
 
+void collector_close(struct front *f)
+{
+	f->collector.closed = true;
+	shutdown(channel_fd(f->collector.channel), SHUT_RDWR);
+}
+
 static void end_now(struct front *f)
 {
 	f->over = true;
 	kill_if_stopped(f);
-	shutdown(channel_fd(f->collector.channel), SHUT_RDWR);
+	collector_close(f);
 }
 
 /* True if the socket has records to read, or is closed. */
@@ -198,7 +218,7 @@ void collector_check_alive(struct front *f, uint64_t now_ns)
 
 	f->collector.turn_ns = now_ns;
 	f->collector.silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
-	if (f->over)
+	if (f->collector.closed)
 		return;
 	/* Read its last records first. Do not wait for the socket to close: a process that the
 	 * collector started may hold it open. */
@@ -206,6 +226,8 @@ void collector_check_alive(struct front *f, uint64_t now_ns)
 		collector_closed(f);
 		return;
 	}
+	if (f->over)
+		return;
 	if (!f->collector.alive && f->collector.stop_asked) {
 		front_fail(f, EXIT_NO_ANSWER, "interrupted before the measurement began");
 		end_now(f);

@@ -52,10 +52,10 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 		stacks_take(f, &rec->stack);
 		break;
 	case REC_RAW_SNAPSHOT:
-		snapshots_take(f, &rec->raw_snapshot);
+		snapshots_take(f, rec);
 		break;
 	case REC_RAW_TRACE:
-		traces_take(f, &rec->raw_trace);
+		traces_take(f, rec);
 		break;
 	case REC_ACK:
 		if (rec->ack.epoch > SNAPSHOT_ROUNDS)
@@ -129,7 +129,7 @@ static void advance(struct front *f)
 {
 	if (!f->parser)
 		return;
-	parser_run(f->parser, front_now_ns());
+	parser_run(f->parser, now_ns());
 	say_parser_lost(f);
 	watches_move(f);
 	if ((f->snapshots || f->waits) && !front_snapshots_pending(f) && !front_traces_pending(f))
@@ -138,25 +138,21 @@ static void advance(struct front *f)
 	traces_move(f);
 }
 
-int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
+/* Wait for the collector, the parser and `fds`; take what came. Returns the number of ticks. */
+static int take_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
 {
-	struct pollfd all[MAX_FDS] = {0};
-	uint64_t now = front_now_ns();
-	struct record beat = {.type = REQ_HEARTBEAT};
+	struct pollfd all[MAX_FDS] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
 	int ticks = 0;
 
-	if (f->over)
-		return -ENOTCONN;
-	if (now - f->collector.heartbeat_ns >= HEARTBEAT_MS * MS)
-		front_request(f, &beat);
-	if (timeout_ms > HEARTBEAT_MS / 2 || timeout_ms < 0)
-		timeout_ms = HEARTBEAT_MS / 2;
-	all[0].fd = channel_fd(f->collector.channel);
-	all[0].events = (short)(POLLIN | (channel_pending(f->collector.channel) ? POLLOUT : 0));
+	if (!f->collector.closed) {
+		all[0].fd = channel_fd(f->collector.channel);
+		all[0].events =
+		    (short)(POLLIN | (channel_pending(f->collector.channel) ? POLLOUT : 0));
+		all[2] = (struct pollfd){.fd = f->collector.pidfd, .events = POLLIN};
+	}
 	all[1].fd = f->parser ? parser_fd(f->parser) : -1;
 	all[1].events =
 	    (short)(POLLIN | (f->parser && parser_wants_write(f->parser) ? POLLOUT : 0));
-	all[2] = (struct pollfd){.fd = f->collector.pidfd, .events = POLLIN};
 	if (nr_fds > MAX_FDS - OWN_FDS)
 		nr_fds = MAX_FDS - OWN_FDS;
 	if (nr_fds)
@@ -169,21 +165,31 @@ int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_m
 		channel_flush(f->collector.channel);
 	if (all[0].revents & (POLLIN | POLLHUP | POLLERR))
 		ticks = stream_read(f);
-	collector_check_alive(f, front_now_ns());
+	collector_check_alive(f, now_ns());
 	advance(f);
 	return ticks;
 }
 
+int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms)
+{
+	uint64_t now = now_ns();
+	struct record beat = {.type = REQ_HEARTBEAT};
+
+	if (f->over)
+		return -ENOTCONN;
+	if (now - f->collector.heartbeat_ns >= HEARTBEAT_MS * MS)
+		front_request(f, &beat);
+	if (timeout_ms > HEARTBEAT_MS / 2 || timeout_ms < 0)
+		timeout_ms = HEARTBEAT_MS / 2;
+	return take_turn(f, fds, nr_fds, timeout_ms);
+}
+
 void front_parser_turn(struct front *f, int timeout_ms)
 {
-	struct pollfd p = {.fd = f->parser ? parser_fd(f->parser) : -1};
-
-	if (!f->parser)
-		return;
-	p.events = (short)(POLLIN | (parser_wants_write(f->parser) ? POLLOUT : 0));
-	if (poll(&p, 1, timeout_ms) < 0)
-		return;
-	advance(f);
+	if (f->parser)
+		take_turn(f, NULL, 0, timeout_ms);
+	if (f->over && !f->collector.closed && (!f->parser || !modules_awaited(f)))
+		collector_close(f);
 }
 
 static bool is_sought(const struct watch *w)
@@ -193,12 +199,12 @@ static bool is_sought(const struct watch *w)
 
 void front_settle(struct front *f)
 {
-	uint64_t until = front_now_ns() + SETTLE_NS;
-	bool sought = f->over && !f->said.failure;
+	uint64_t until = now_ns() + SETTLE_NS;
+	bool pending = f->over && !f->said.failure;
 
 	/* If a command ended at once, its libraries were not searched yet: search the dormant
 	 * functions now. */
-	for (size_t i = 0; sought && i < f->watches.nr; i++) {
+	for (size_t i = 0; pending && i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];
 
 		if (w->stage == WATCH_DORMANT && w->spec.module[0])
@@ -208,10 +214,10 @@ void front_settle(struct front *f)
 		else if (w->stage == WATCH_DORMANT)
 			w->stage = WATCH_WAITING;
 	}
-	while (sought && front_now_ns() < until) {
+	while (pending && now_ns() < until) {
 		front_parser_turn(f, SETTLE_TURN_MS);
-		sought = false;
+		pending = modules_awaited(f);
 		for (size_t i = 0; i < f->watches.nr; i++)
-			sought |= is_sought(f->watches.list[i]);
+			pending |= is_sought(f->watches.list[i]);
 	}
 }

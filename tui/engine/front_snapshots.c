@@ -1,95 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Thread snapshots that wait for the parser, which unwinds the raw stack into frames; then
- * the snapshot enters the stream of records. They wait until the modules of the target are
- * loaded. The raw bytes are dropped afterwards, because they may hold secrets.
- */
+/* Thread snapshots: their raw stacks become frames before they enter the stream of records. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/parser/frames.h"
-#include "analysis/session/sleep_texts.h"
 #include "analysis/walk/known_stacks.h"
 #include "tui/engine/front_state.h"
-
-enum { AT_PARSER = 24, KERNEL_BYTES = 1024 };
-
-/* One snapshot with copies of everything that it points to. */
-struct stored_snapshot {
-	struct stored_snapshot *next;
-	struct rec_thread_snapshot snapshot;
-	char comm[24], kernel[KERNEL_BYTES];
-	struct sleep_texts texts;
-	uint64_t regs[PARSE_MAX_REGS];
-	uint32_t nr_regs, nr_words;
-	uint64_t words[];
-};
+#include "tui/engine/stack_queue.h"
 
 struct front_snapshots {
 	struct known_stacks *known;
-	struct stored_snapshot *first, *last; /* not sent to the parser yet */
-	size_t nr_waiting;
-	struct stored_snapshot *asked[AT_PARSER]; /* sent to the parser; NULL: a free slot */
-	size_t nr_asked;
+	struct stack_queue queue;
 	uint32_t last_ack;
-	uint64_t dropped;
 };
-
-static void text_copy(char *out, size_t n, const char **text)
-{
-	snprintf(out, n, "%s", *text ? *text : "");
-	*text = out;
-}
-
-static struct stored_snapshot *stored_snapshot_new(const struct rec_raw_snapshot *l)
-{
-	uint32_t words = l->nr_words < PARSE_MAX_WORDS ? l->nr_words : PARSE_MAX_WORDS;
-	struct stored_snapshot *h = malloc(sizeof(*h) + words * sizeof(h->words[0]));
-
-	if (!h)
-		return NULL;
-	h->next = NULL;
-	h->snapshot = l->snapshot;
-	text_copy(h->comm, sizeof(h->comm), &h->snapshot.comm);
-	text_copy(h->kernel, sizeof(h->kernel), &h->snapshot.kernel);
-	sleep_texts_keep(&h->texts, &h->snapshot.sleep);
-	h->snapshot.stop_text = "";
-	h->snapshot.nr_frames = 0;
-	h->nr_regs = l->nr_regs <= PARSE_MAX_REGS ? l->nr_regs : 0;
-	if (h->nr_regs)
-		memcpy(h->regs, l->regs, h->nr_regs * sizeof(h->regs[0]));
-	h->nr_words = words;
-	if (words)
-		memcpy(h->words, l->words, words * sizeof(h->words[0]));
-	return h;
-}
 
 static void snapshot_feed(struct front *f, const struct rec_thread_snapshot *snapshot)
 {
-	const struct record rec = {.type = REC_THREAD_SNAPSHOT, .snapshot = *snapshot};
-
-	front_feed(f, &rec);
+	front_feed(f, &(struct record){.type = REC_THREAD_SNAPSHOT, .snapshot = *snapshot});
 }
 
-/* Feed a snapshot without frames, with the reason `why`. Frees `h`. */
-static void feed_bare(struct front *f, struct stored_snapshot *h, const char *why)
+/* Feed a snapshot without frames, with the reason `why`. */
+static void feed_bare(struct front *f, const struct rec_raw_snapshot *raw, const char *why)
 {
-	h->snapshot.stop = UINT32_MAX;
-	h->snapshot.stop_text = why;
-	snapshot_feed(f, &h->snapshot);
-	free(h);
+	struct rec_thread_snapshot bare = raw->snapshot;
+
+	bare.nr_frames = 0;
+	bare.stop = UINT32_MAX;
+	bare.stop_text = why;
+	snapshot_feed(f, &bare);
 }
 
-/* Feed a snapshot with the frames of an earlier sleep at the same place, and free `h`. False: no
- * such sleep is known; `h` stays. */
-static bool feed_known(struct front *f, struct stored_snapshot *h)
+/* Called with the frames of a snapshot. */
+static void unwound(struct front *f, const struct record *rec, const struct parsed_frames *p)
 {
-	if (!known_stacks_fill(f->snapshots->known,
-			       stack_place_of(&h->snapshot, h->regs, h->nr_regs), &h->snapshot))
-		return false;
-	snapshot_feed(f, &h->snapshot);
-	free(h);
-	return true;
+	const struct rec_raw_snapshot *raw = &rec->raw_snapshot;
+	struct rec_thread_snapshot snapshot = raw->snapshot;
+	struct rec_frame frames[PARSE_MAX_FRAMES];
+
+	if (!p || p->error) {
+		feed_bare(f, raw,
+			  p ? "the stack could not be read"
+			    : "its mappings are not known, or the parser is not running");
+		return;
+	}
+	snapshot.stop = p->stop;
+	snapshot.stop_text = p->stop && p->reason ? p->reason : "";
+	snapshot.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
+	snapshot.frames = frames;
+	known_stacks_note(f->snapshots->known, stack_place_of(&snapshot, raw->regs, raw->nr_regs),
+			  &snapshot);
+	snapshot_feed(f, &snapshot);
 }
 
 static struct front_snapshots *snapshots_of(struct front *f)
@@ -99,96 +58,43 @@ static struct front_snapshots *snapshots_of(struct front *f)
 	if (s)
 		return s;
 	s = calloc(1, sizeof(*s));
-	if (s)
-		s->known = known_stacks_new();
-	if (s && !s->known) {
+	if (!s)
+		return NULL;
+	s->queue = (struct stack_queue){.front = f, .done = unwound};
+	s->known = known_stacks_new();
+	if (!s->known) {
 		free(s);
-		s = NULL;
+		return NULL;
 	}
 	return f->snapshots = s;
 }
 
-void snapshots_take(struct front *f, const struct rec_raw_snapshot *raw_snapshot)
+void snapshots_take(struct front *f, const struct record *rec)
 {
+	const struct rec_raw_snapshot *raw = &rec->raw_snapshot;
+	uint32_t nr_regs = raw->nr_regs <= PARSE_MAX_REGS ? raw->nr_regs : 0;
+	struct rec_thread_snapshot known = raw->snapshot;
 	struct front_snapshots *s = snapshots_of(f);
-	struct stored_snapshot *h;
 
 	if (!s)
 		return;
-	if (s->nr_waiting >= FRONT_MAX_SNAPSHOTS) {
-		s->dropped++;
+	if (raw->nr_words && nr_regs && f->parser) {
+		stack_queue_add(&s->queue, rec);
 		return;
 	}
-	h = stored_snapshot_new(raw_snapshot);
-	if (!h)
-		return;
-	if (!h->nr_words || !h->nr_regs || !f->parser) {
-		if (!feed_known(f, h))
-			feed_bare(f, h, "the thread continued while its stack was read");
-		return;
-	}
-	if (s->last)
-		s->last->next = h;
+	/* without a stack, take the frames of an earlier sleep at the same place */
+	known.nr_frames = 0;
+	known.stop_text = "";
+	if (known_stacks_fill(s->known, stack_place_of(&known, raw->regs, nr_regs), &known))
+		snapshot_feed(f, &known);
 	else
-		s->first = h;
-	s->last = h;
-	s->nr_waiting++;
-}
-
-/* Called when the parser has unwound the stack of the snapshot in slot `slot`. */
-static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
-{
-	const struct parsed_frames *p = &answer->frames;
-	struct rec_frame frames[PARSE_MAX_FRAMES];
-	struct front *f = ctx;
-	struct front_snapshots *s = f->snapshots;
-	struct stored_snapshot *h = s->asked[slot];
-
-	s->asked[slot] = NULL;
-	s->nr_asked--;
-	if (p->error) {
-		stacks_mappings_forget(f);
-		feed_bare(f, h, "the stack could not be read");
-		return;
-	}
-	h->snapshot.stop = p->stop;
-	h->snapshot.stop_text = p->stop && p->reason ? p->reason : "";
-	h->snapshot.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
-	h->snapshot.frames = frames;
-	known_stacks_note(s->known, stack_place_of(&h->snapshot, h->regs, h->nr_regs),
-			  &h->snapshot);
-	snapshot_feed(f, &h->snapshot);
-	free(h);
+		feed_bare(f, raw, "the thread continued while its stack was read");
 }
 
 void snapshots_move(struct front *f)
 {
-	struct front_snapshots *s = f->snapshots;
-
-	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
-		struct stored_snapshot *h = s->first;
-		struct parse_request req = {.pid = h->snapshot.pid,
-					    .text = "",
-					    .nr_regs = h->nr_regs,
-					    .regs = h->regs,
-					    .nr_words = h->nr_words,
-					    .words = h->words};
-		struct parser_reply reply = {unwound, f, 0};
-
-		s->first = h->next;
-		if (!s->first)
-			s->last = NULL;
-		s->nr_waiting--;
-		while (s->asked[reply.tag])
-			reply.tag++;
-		if (!stacks_mappings(f, h->snapshot.pid) ||
-		    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
-			feed_bare(f, h, "the request to the parser failed");
-			continue;
-		}
-		s->asked[reply.tag] = h;
-		s->nr_asked++;
-	}
+	if (f->snapshots)
+		stack_queue_move(&f->snapshots->queue);
 }
 
 void snapshots_acknowledged(struct front *f, uint32_t round)
@@ -201,29 +107,21 @@ bool front_snapshots_complete(const struct front *f, uint32_t round)
 {
 	const struct front_snapshots *s = f->snapshots;
 
-	return s && s->last_ack >= round && !s->first && !s->nr_asked;
+	return s && s->last_ack >= round && stack_queue_is_empty(&s->queue);
 }
 
 bool front_snapshots_pending(const struct front *f)
 {
-	return f->snapshots && (f->snapshots->first || f->snapshots->nr_asked);
+	return f->snapshots && !stack_queue_is_empty(&f->snapshots->queue);
 }
 
 void snapshots_release(struct front *f)
 {
-	struct front_snapshots *s = f->snapshots;
-
-	while (s && s->first) {
-		struct stored_snapshot *h = s->first;
-
-		s->first = h->next;
-		free(h);
-	}
-	for (size_t i = 0; s && i < AT_PARSER; i++)
-		free(s->asked[i]);
-	if (s)
-		known_stacks_free(s->known);
-	free(s);
+	if (!f->snapshots)
+		return;
+	stack_queue_release(&f->snapshots->queue);
+	known_stacks_free(f->snapshots->known);
+	free(f->snapshots);
 	f->snapshots = NULL;
 }
 

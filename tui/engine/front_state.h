@@ -8,15 +8,16 @@
  * front_collector.c  the collector as a process
  * front_descent.c    callbacks of the descent and the walk into the front
  * front_stacks.c     sends stack samples to the parser, takes their frames
- * front_snapshots.c  sends thread snapshots to the parser, takes their frames
- * front_waits.c      asks for the tracing of waits, sends their user stacks to the parser
+ * front_snapshots.c  thread snapshots and their frames
+ * front_waits.c      asks for the tracing of waits; the frames of their user stacks
+ * stack_queue.c      raw stacks of snapshots and waits that wait for the parser
+ * saved_descent.c    a descent of a saved session that goes on
  * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
  * watches.c          the watched functions; watch_find.c, watch_arm.c
  * watch_modules.c    hands the files of the target to the parser
  */
-#ifndef PEAKTOP_FRONT_STATE_H
-#define PEAKTOP_FRONT_STATE_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -38,7 +39,6 @@ enum {
 	FRONT_MAX_WATCHES = 64,
 	FRONT_CHOSEN = 256,
 	FRONT_MAX_STACKS = 64, /* stacks being unwound by the parser */
-	FRONT_MAX_SNAPSHOTS = 1024,
 	SNAPSHOT_ROUNDS =
 	    1u << 30, /* rounds of snapshots have epochs above this, rounds of arming below */
 	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
@@ -97,7 +97,7 @@ struct watch {
 	char *symbol, *function; /* linkage name; demangled name */
 	char *placement;
 	struct rec_site *sites; /* to be armed: of one function, or of all candidates of an IFUNC */
-	uint32_t nr_sites;
+	uint32_t nr_sites, cap_sites;
 	uint32_t plans_left;	/* IFUNC: candidates that are not planned yet */
 	uint32_t nr_returns;	/* return addresses with a probe */
 	uint32_t returns_asked; /* return addresses that the parser is planning */
@@ -121,8 +121,9 @@ struct front_search {
 struct front_collector {
 	struct channel *channel;
 	pid_t pid;
-	int pidfd;  /* -1: none; readable once the collector has ended */
-	bool alive; /* the collector's event loop has begun */
+	int pidfd;   /* -1: none; readable once the collector has ended */
+	bool alive;  /* the collector's event loop has begun */
+	bool closed; /* the socket: no more files come */
 	bool stop_asked;
 	uint64_t turn_ns;   /* time of the front's last turn */
 	uint64_t silent_ns; /* time of front turns since the last record */
@@ -149,7 +150,7 @@ struct front_stream {
 struct front_said {
 	int failure; /* exit status; 0: no failure */
 	char failure_line[640];
-	char **messages;
+	char *messages[FRONT_MAX_MESSAGES];
 	size_t nr_messages;
 	char *message_out;
 	char pick_refused[640];	    /* why the picked process was refused; "": it was not */
@@ -206,8 +207,10 @@ struct front {
 	uint32_t nr_chosen;
 	struct rec_chosen chosen[FRONT_CHOSEN]; /* threads whose calls count; none: all */
 	bool go_at_once;			/* start measuring before all functions are found */
-	bool going; /* REQ_GO was sent: the command runs, measuring has begun */
-	bool over;  /* the stream has ended */
+	bool going;		       /* REQ_GO was sent: the command runs, measuring has begun */
+	bool over;		       /* the stream has ended; files may still come */
+	struct saved_descent *resumes; /* NULL: none */
+	bool resume_refused;	       /* this program cannot go on with it */
 };
 
 /* Create a front without a collector and a parser. NULL: out of memory. Free it with front_free().
@@ -237,14 +240,16 @@ void collector_heard(struct front *f, const struct record *rec);
 void collector_check_alive(struct front *f, uint64_t now_ns);
 /* Called when the collector closed its end of the stream. */
 void collector_closed(struct front *f);
+/* Close the socket, so that the collector ends. */
+void collector_close(struct front *f);
 /* Wait a limited time for the collector to end, and reap it. Returns its pid if it has probes left,
  * else 0. */
 pid_t collector_wait(struct front *f);
 
 /* front_phases.c */
 void phases_add(struct front *f);
-/* Tell the collector which operations begin and end phases, unless it knows, or an edge is still
- * being searched or armed. */
+/* Tell the collector which operations begin and end phases. Do nothing if it was told already, or
+ * if the function of --begin or --end is still being searched or armed. */
 void phases_send(struct front *f);
 /* Called when the function of the edge `w` was found. If another watch covers this place, `w`
  * becomes WATCH_SAME and the result is true. */
@@ -267,7 +272,7 @@ bool stacks_mappings(struct front *f, uint32_t pid);
 void stacks_mappings_forget(struct front *f);
 
 /* front_snapshots.c */
-void snapshots_take(struct front *f, const struct rec_raw_snapshot *raw_snapshot);
+void snapshots_take(struct front *f, const struct record *rec);
 void snapshots_move(struct front *f);
 void snapshots_acknowledged(struct front *f, uint32_t round);
 void snapshots_release(struct front *f);
@@ -278,13 +283,17 @@ bool waits_are_due(const struct front *f);
 void waits_acknowledged(struct front *f, uint32_t epoch);
 /* False: the refusal is not about waits. If this run is only about waits, it is its failure. */
 bool waits_refused(struct front *f, const struct rec_refused *r);
-void traces_take(struct front *f, const struct rec_raw_trace *r);
+void traces_take(struct front *f, const struct record *rec);
 /* Send stacks to the parser. */
 void traces_move(struct front *f);
 void waits_release(struct front *f);
 
 /* front_driver.c */
 int front_driver_init(struct front *f);
+
+/* saved_descent.c: false if the target is another program than that of the descent to go on with;
+ * this is the failure of the run. True if there is none. */
+bool saved_descent_allows(struct front *f);
 
 /* front_search.c */
 void search_release(struct front *f);
@@ -318,6 +327,10 @@ void watches_release(struct front *f);
 
 /* watch_find.c: find the function of a watch, then plan it. */
 void watch_find(struct front *f, struct watch *w);
+/* Ask the parser about a watch; `op` is its number. If the parser does not run, refuse the watch.
+ */
+void watch_ask(struct front *f, struct watch *w, enum parse_type type, struct parse_request *req,
+	       void (*done)(void *ctx, uint64_t op, const struct parsed *answer));
 
 /* watch_arm.c */
 /* Ask the parser where to probe this function, then arm these sites. */
@@ -338,5 +351,5 @@ const char *module_name(const struct front *f, uint32_t module);
 void front_modules_release(struct front *f);
 /* True if the parser has finished with all modules. */
 bool modules_settled(const struct front *f);
-
-#endif
+/* True if the collector still owes a file, or the parser has not read one yet. */
+bool modules_awaited(const struct front *f);

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Ask the collector to trace waits, and have the parser unwind the user stacks that come with them.
- * The raw bytes of a stack are dropped afterwards, because they may hold secrets.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/parser/frames.h"
 #include "tui/engine/front_state.h"
-#include "tui/engine/wait_driver.h"
-
-enum { AT_PARSER = 24, MAX_WAITING = 1024 };
-
-/* One stack, copied. */
-struct stored_trace {
-	struct stored_trace *next;
-	uint32_t trace, pid;
-	uint32_t nr_regs, nr_words;
-	uint64_t regs[PARSE_MAX_REGS];
-	uint64_t words[];
-};
+#include "tui/engine/stack_queue.h"
 
 struct front_waits {
-	unsigned int users;		   /* who have begun and not ended the tracing */
-	uint32_t begin_epoch, end_epoch;   /* of the requests; 0: not sent */
-	bool begun, ended;		   /* they were acknowledged */
-	struct stored_trace *first, *last; /* not sent to the parser yet */
-	size_t nr_waiting;
-	struct stored_trace *asked[AT_PARSER]; /* sent to the parser; NULL: a free slot */
-	size_t nr_asked;
-	uint64_t dropped; /* stacks that came while too many were waiting */
+	unsigned int users;		 /* who have begun and not ended the tracing */
+	uint32_t begin_epoch, end_epoch; /* of the requests; 0: not sent */
+	bool begun, ended;		 /* they were acknowledged */
+	struct stack_queue queue;
 };
 
 struct wait_driver *front_waits(struct front *f)
@@ -46,12 +29,33 @@ static uint32_t waits_request(struct front *f, uint32_t stop)
 	return rec.req_waits.epoch;
 }
 
+/* Called with the frames of a stack. */
+static void unwound(struct front *f, const struct record *rec, const struct parsed_frames *p)
+{
+	struct rec_frame frames[PARSE_MAX_FRAMES];
+	struct record out = {.type = REC_TRACE};
+
+	if (!p || p->error)
+		return;
+	out.trace =
+	    (struct rec_trace){.trace = rec->raw_trace.trace,
+			       .pid = rec->raw_trace.pid,
+			       .kernel = "",
+			       .nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES),
+			       .frames = frames,
+			       .flags = p->stop ? TRACE_PARTIAL : 0};
+	if (out.trace.nr_frames)
+		front_feed(f, &out);
+}
+
 bool front_waits_begin(struct front *f)
 {
 	if (!f->waits)
 		f->waits = calloc(1, sizeof(*f->waits));
 	if (!f->waits)
 		return false;
+	f->waits->queue.front = f;
+	f->waits->queue.done = unwound;
 	f->waits->users++;
 	modules_want(f);
 	f->waits->begun = f->waits->ended = false;
@@ -107,122 +111,34 @@ bool waits_refused(struct front *f, const struct rec_refused *r)
 	return true;
 }
 
-static bool has_mappings(const struct front *f, uint32_t pid)
+void traces_take(struct front *f, const struct record *rec)
 {
-	for (size_t i = 0; i < f->files.nr_mappings; i++) {
-		if (f->files.mappings[i].pid == pid)
-			return true;
-	}
-	return false;
-}
+	const struct rec_raw_trace *r = &rec->raw_trace;
 
-void traces_take(struct front *f, const struct rec_raw_trace *r)
-{
-	uint32_t words = r->nr_words < PARSE_MAX_WORDS ? r->nr_words : PARSE_MAX_WORDS;
-	struct front_waits *s = f->waits;
-	struct stored_trace *t;
-
-	if (!s || !words || !r->nr_regs || r->nr_regs > PARSE_MAX_REGS || !f->parser)
-		return;
-	t = s->nr_waiting < MAX_WAITING ? malloc(sizeof(*t) + words * sizeof(t->words[0])) : NULL;
-	if (!t) {
-		s->dropped++;
-		return;
-	}
-	*t = (struct stored_trace){
-	    .trace = r->trace, .pid = r->pid, .nr_regs = r->nr_regs, .nr_words = words};
-	memcpy(t->regs, r->regs, r->nr_regs * sizeof(t->regs[0]));
-	memcpy(t->words, r->words, words * sizeof(t->words[0]));
-	if (s->last)
-		s->last->next = t;
-	else
-		s->first = t;
-	s->last = t;
-	s->nr_waiting++;
-}
-
-/* Called when the parser has unwound the stack in slot `slot`. */
-static void unwound(void *ctx, uint64_t slot, const struct parsed *answer)
-{
-	const struct parsed_frames *p = &answer->frames;
-	struct rec_frame frames[PARSE_MAX_FRAMES];
-	struct front *f = ctx;
-	struct stored_trace *t = f->waits->asked[slot];
-	struct record rec = {.type = REC_TRACE};
-
-	f->waits->asked[slot] = NULL;
-	f->waits->nr_asked--;
-	rec.trace = (struct rec_trace){.trace = t->trace,
-				       .pid = t->pid,
-				       .kernel = "",
-				       .frames = frames,
-				       .flags = p->stop ? TRACE_PARTIAL : 0};
-	free(t);
-	if (p->error) {
-		stacks_mappings_forget(f);
-		return;
-	}
-	rec.trace.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
-	if (rec.trace.nr_frames)
-		front_feed(f, &rec);
-}
-
-/* The next stack in the queue, taken out of it. */
-static struct stored_trace *trace_next(struct front_waits *s)
-{
-	struct stored_trace *t = s->first;
-
-	s->first = t->next;
-	if (!s->first)
-		s->last = NULL;
-	s->nr_waiting--;
-	return t;
+	if (f->waits && r->nr_words && r->nr_regs && r->nr_regs <= PARSE_MAX_REGS && f->parser)
+		stack_queue_add(&f->waits->queue, rec);
 }
 
 void traces_move(struct front *f)
 {
-	struct front_waits *s = f->waits;
-
-	while (s && s->first && s->nr_asked < AT_PARSER && modules_settled(f)) {
-		struct stored_trace *t = trace_next(s);
-		struct parse_request req = {.pid = t->pid,
-					    .text = "",
-					    .nr_regs = t->nr_regs,
-					    .regs = t->regs,
-					    .nr_words = t->nr_words,
-					    .words = t->words};
-		struct parser_reply reply = {unwound, f, 0};
-
-		while (s->asked[reply.tag])
-			reply.tag++;
-		if (!has_mappings(f, t->pid) || !stacks_mappings(f, t->pid) ||
-		    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
-			free(t);
-			continue;
-		}
-		s->asked[reply.tag] = t;
-		s->nr_asked++;
-	}
+	if (f->waits)
+		stack_queue_move(&f->waits->queue);
 }
 
 bool front_traces_pending(const struct front *f)
 {
-	return f->waits && (f->waits->first || f->waits->nr_asked);
+	return f->waits && !stack_queue_is_empty(&f->waits->queue);
 }
 
 uint64_t front_traces_dropped(const struct front *f)
 {
-	return f->waits ? f->waits->dropped : 0;
+	return f->waits ? f->waits->queue.dropped : 0;
 }
 
 void waits_release(struct front *f)
 {
-	struct front_waits *s = f->waits;
-
-	while (s && s->first)
-		free(trace_next(s));
-	for (size_t i = 0; s && i < AT_PARSER; i++)
-		free(s->asked[i]);
-	free(s);
+	if (f->waits)
+		stack_queue_release(&f->waits->queue);
+	free(f->waits);
 	f->waits = NULL;
 }

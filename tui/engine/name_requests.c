@@ -42,13 +42,9 @@ void name_requests_want(struct name_requests *n, struct rec_code c)
 	if (!c.module || c.module == REC_KERNEL_MODULE ||
 	    (i < n->nr_noted && n->noted[i].module == c.module && n->noted[i].offset == c.offset))
 		return;
-	if (array_grow(n->noted, n->nr_noted, n->cap_noted, MAX_PLACES) ||
-	    array_grow(n->waiting, n->nr_waiting, n->cap_waiting, MAX_PLACES))
-		return;
-	memmove(n->noted + i + 1, n->noted + i, (n->nr_noted - i) * sizeof(*n->noted));
-	n->noted[i] = c;
-	n->nr_noted++;
-	n->waiting[n->nr_waiting++] = c;
+	if (!array_grow(n->waiting, n->nr_waiting, n->cap_waiting, MAX_PLACES) &&
+	    !array_insert(n->noted, i, n->nr_noted, n->cap_noted, MAX_PLACES, c))
+		n->waiting[n->nr_waiting++] = c;
 }
 
 void name_requests_want_frame(struct name_requests *n, const struct rec_frame *f, bool innermost)

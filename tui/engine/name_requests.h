@@ -3,8 +3,7 @@
  * Requests the names of places in code from the parser, each place once, and puts the answers into
  * the stream (REC_SYMBOL).
  */
-#ifndef PEAKTOP_NAME_REQUESTS_H
-#define PEAKTOP_NAME_REQUESTS_H
+#pragma once
 
 #include "tui/engine/descent_driver.h"
 
@@ -23,5 +22,3 @@ void name_requests_want_frame(struct name_requests *n, const struct rec_frame *f
 bool name_requests_send(struct name_requests *n);
 /* True if no request is outstanding. */
 bool name_requests_idle(const struct name_requests *n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options of the command line (docs/man/), parsed by tui/cli/command_line.h. */
-#ifndef PEAKTOP_OPTIONS_H
-#define PEAKTOP_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ static inline bool options_have_target(const struct options *o)
 	return o->nr_pids || o->name || o->unit || o->cgroup || o->container || o->bare ||
 	       o->command;
 }
-
-#endif

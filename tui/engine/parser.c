@@ -15,7 +15,6 @@ enum { MAX_ANSWER_MEMORY = 32 << 20 };
 int parser_start(struct parser **out, uint64_t limit_ns)
 {
 	struct parser *p = calloc(1, sizeof(*p));
-	uint32_t i;
 	int err;
 
 	if (!p)
@@ -23,7 +22,7 @@ int parser_start(struct parser **out, uint64_t limit_ns)
 	p->pid = -1;
 	p->limit_ns = limit_ns ? limit_ns : DEFAULT_LIMIT_NS;
 	p->last = &p->first;
-	for (i = 0; i < PARSE_MAX_MODULES; i++)
+	for (uint32_t i = 0; i < PARSE_MAX_MODULES; i++)
 		p->modules[i].fd = p->modules[i].debug_fd = -1;
 	arena_init(&p->arena, MAX_ANSWER_MEMORY);
 	err = parser_worker_start(p);
@@ -48,15 +47,13 @@ static void handed_release(struct handed *h)
 
 void parser_free(struct parser *p)
 {
-	uint32_t i;
-
 	if (!p)
 		return;
 	parser_worker_end(p);
 	while (p->first)
 		pending_free(parser_pop_front(p));
 	pending_free(p->asked);
-	for (i = 0; i < PARSE_MAX_MODULES; i++)
+	for (uint32_t i = 0; i < PARSE_MAX_MODULES; i++)
 		handed_release(&p->modules[i]);
 	arena_release(&p->arena);
 	free(p->reason);
@@ -147,27 +144,12 @@ int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 	return id;
 }
 
-int64_t parser_remove_module(struct parser *p, uint32_t module)
-{
-	struct parse_request request = {.module = module};
-	int64_t id;
-
-	if (!module_valid(module))
-		return -EINVAL;
-	if (p->modules[module].fd < 0)
-		return -ENOENT;
-	id = parser_enqueue(p, PARSE_REMOVE, &request, NULL);
-	if (id > 0)
-		handed_release(&p->modules[module]);
-	return id;
-}
-
 int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
 		   const struct parser_reply *reply)
 {
-	if (type <= PARSE_REMOVE || type >= PARSE_LAST || request->nr_offsets > PARSE_MAX_OFFSETS ||
-	    request->nr_mappings > PARSE_MAX_MAPPINGS || request->nr_regs > PARSE_MAX_REGS ||
-	    request->nr_words > PARSE_MAX_WORDS)
+	if (type <= PARSE_ADD_DEBUG || type >= PARSE_LAST ||
+	    request->nr_offsets > PARSE_MAX_OFFSETS || request->nr_mappings > PARSE_MAX_MAPPINGS ||
+	    request->nr_regs > PARSE_MAX_REGS || request->nr_words > PARSE_MAX_WORDS)
 		return -EINVAL;
 	return parser_enqueue(p, type, request, reply);
 }

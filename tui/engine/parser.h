@@ -10,8 +10,7 @@
  * refuses this module from then on, with the reason. The next worker gets the other modules, and a
  * request for all modules is sent again without the refused one.
  */
-#ifndef PEAKTOP_PARSER_H
-#define PEAKTOP_PARSER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,7 +69,6 @@ int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char 
 			  const struct parser_reply *reply);
 int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 			 const struct parser_reply *reply);
-int64_t parser_remove_module(struct parser *p, uint32_t module);
 /*
  * Send any other request. `request` is copied and gets an id. A new worker does not know the
  * mappings of PARSE_MAPPINGS: if PARSE_UNWIND fails with -ESTALE, send the mappings again.
@@ -88,5 +86,3 @@ void parser_run(struct parser *p, uint64_t now_ns);
  * reply. 1: `answer` is set, valid until the next call; call again for more. 0: no answer now.
  */
 int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer);
-
-#endif

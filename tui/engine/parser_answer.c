@@ -61,10 +61,9 @@ int parser_worker_end(struct parser *p)
 static int hand_over_all(struct parser *p)
 {
 	struct parse_request request = {0};
-	struct pending *r;
-	uint32_t i;
+	struct pending_request *r;
 
-	for (i = PARSE_MAX_MODULES; i-- > 1;) {
+	for (uint32_t i = PARSE_MAX_MODULES; i-- > 1;) {
 		struct handed *h = &p->modules[i];
 
 		if (h->fd < 0 || h->refused || parser_is_waiting(p, PARSE_ADD_MODULE, i))
@@ -90,98 +89,47 @@ static int hand_over_all(struct parser *p)
 
 static enum parse_type answer_type(enum parse_type request)
 {
-	switch (request) {
-	case PARSE_ADD_MODULE:
-	case PARSE_ADD_DEBUG:
-	case PARSE_REMOVE:
-		return PARSED_MODULE;
-	case PARSE_FIND:
-	case PARSE_NEAREST:
-	case PARSE_LIST:
-	case PARSE_IFUNC:
-		return PARSED_FUNCTIONS;
-	case PARSE_SYMBOLS:
-		return PARSED_SYMBOLS;
-	case PARSE_COVERAGE:
-		return PARSED_COVERAGE;
-	case PARSE_CALL_SITES:
-		return PARSED_CALL_SITES;
-	case PARSE_MAPPINGS:
-		return PARSED_MAPPINGS;
-	case PARSE_UNWIND:
-		return PARSED_FRAMES;
-	case PARSE_INLINES:
-		return PARSED_INLINES;
-	case PARSE_CODE:
-		return PARSED_CODE;
-	default:
-		return PARSED_PLAN;
-	}
+	static const enum parse_type answers[PARSE_LAST - PARSE_ADD_MODULE] = {
+	    [PARSE_ADD_MODULE - PARSE_ADD_MODULE] = PARSED_MODULE,
+	    [PARSE_ADD_DEBUG - PARSE_ADD_MODULE] = PARSED_MODULE,
+	    [PARSE_FIND - PARSE_ADD_MODULE] = PARSED_FUNCTIONS,
+	    [PARSE_NEAREST - PARSE_ADD_MODULE] = PARSED_FUNCTIONS,
+	    [PARSE_LIST - PARSE_ADD_MODULE] = PARSED_FUNCTIONS,
+	    [PARSE_IFUNC - PARSE_ADD_MODULE] = PARSED_FUNCTIONS,
+	    [PARSE_SYMBOLS - PARSE_ADD_MODULE] = PARSED_SYMBOLS,
+	    [PARSE_PLAN - PARSE_ADD_MODULE] = PARSED_PLAN,
+	    [PARSE_PLAN_RETURN - PARSE_ADD_MODULE] = PARSED_PLAN,
+	    [PARSE_COVERAGE - PARSE_ADD_MODULE] = PARSED_COVERAGE,
+	    [PARSE_CALL_SITES - PARSE_ADD_MODULE] = PARSED_CALL_SITES,
+	    [PARSE_MAPPINGS - PARSE_ADD_MODULE] = PARSED_MAPPINGS,
+	    [PARSE_UNWIND - PARSE_ADD_MODULE] = PARSED_FRAMES,
+	    [PARSE_INLINES - PARSE_ADD_MODULE] = PARSED_INLINES,
+	    [PARSE_CODE - PARSE_ADD_MODULE] = PARSED_CODE,
+	};
+
+	return answers[request - PARSE_ADD_MODULE];
 }
 
 /* Make a failure answer to a request in place of the worker. Stores a copy of the reason. */
-static void answer_failure(struct parser *p, const struct pending *r, int error, const char *reason,
-			   struct parsed *answer)
+static void answer_failure(struct parser *p, const struct pending_request *r, int error,
+			   const char *reason, struct parsed *answer)
 {
 	char *copy = strdup(reason);
 
 	free(p->reason);
 	p->reason = copy;
-	reason = copy ? copy : "";
 	*answer = (struct parsed){.type = answer_type(r->type)};
-	switch (answer->type) {
-	case PARSED_MODULE:
-		answer->module = (struct parsed_module){.module = r->request.module,
-							.error = error,
-							.reason = reason,
-							.build_id = "",
-							.debuglink = ""};
-		break;
-	case PARSED_FUNCTIONS:
-		answer->functions = (struct parsed_functions){.error = error, .reason = reason};
-		break;
-	case PARSED_SYMBOLS:
-		answer->symbols = (struct parsed_symbols){.error = error, .reason = reason};
-		break;
-	case PARSED_COVERAGE:
-		answer->coverage = (struct parsed_coverage){
-		    .module = r->request.module, .error = error, .reason = reason};
-		break;
-	case PARSED_CALL_SITES:
-		answer->call_sites = (struct parsed_call_sites){.module = r->request.module,
-								.offset = r->request.offset,
-								.error = error,
-								.reason = reason};
-		break;
-	case PARSED_MAPPINGS:
-		answer->mappings = (struct parsed_mappings){
-		    .pid = r->request.pid, .error = error, .reason = reason};
-		break;
-	case PARSED_FRAMES:
-		answer->frames =
-		    (struct parsed_frames){.pid = r->request.pid, .error = error, .reason = reason};
-		break;
-	case PARSED_INLINES:
-		answer->inlines = (struct parsed_inlines){
-		    .module = r->request.module, .error = error, .reason = reason};
-		break;
-	case PARSED_CODE:
-		answer->code = (struct parsed_code){.module = r->request.module,
-						    .offset = r->request.offset,
-						    .error = error,
-						    .reason = reason,
-						    .function = ""};
-		break;
-	default:
-		answer->plan = (struct parsed_plan){.module = r->request.module,
-						    .offset = r->request.offset,
-						    .op = r->request.op,
-						    .error = error,
-						    .text = reason,
-						    .price = ""};
-		break;
-	}
-	answer->id = r->request.id;
+	/* what is decoded from nothing has "" for all its texts */
+	struct_decode(&p->arena, parse_layout(answer->type), NULL, 0, &answer->head);
+	answer->head = (struct parsed_head){.id = r->request.id,
+					    .module = r->request.module,
+					    .offset = r->request.offset,
+					    .op = r->request.op,
+					    .pid = r->request.pid,
+					    .error = error,
+					    .reason = copy ? copy : ""};
+	if (answer->type == PARSED_PLAN)
+		answer->plan.text = answer->head.reason;
 }
 
 /* End the request in work. Returns 1 if its answer goes to the caller, 0 for a request of this
@@ -251,20 +199,16 @@ static int replace_worker(struct parser *p, const char *why, struct parsed *answ
 }
 
 /* Answer a request that cannot succeed without the worker. False: the worker must answer. */
-static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *answer)
+static bool refuse_at_once(struct parser *p, struct pending_request *r, struct parsed *answer)
 {
 	const struct handed *h =
 	    module_valid(r->request.module) ? &p->modules[r->request.module] : NULL;
 
-	if (r->type == PARSE_REMOVE && !p->broken)
-		return false;
 	if (h && h->refused)
 		answer_failure(p, r, -ENOTRECOVERABLE, h->refused, answer);
 	else if (p->broken)
 		answer_failure(p, r, -EPIPE, "the parser keeps failing and is not started again",
 			       answer);
-	else if ((r->type == PARSE_ADD_MODULE || r->type == PARSE_ADD_DEBUG) && h->fd < 0)
-		answer_failure(p, r, -ENOENT, "the module was removed", answer);
 	else
 		return false;
 	return true;
@@ -273,7 +217,7 @@ static bool refuse_at_once(struct parser *p, struct pending *r, struct parsed *a
 /* Send the next request. 0: sent. 1: answered here, without the worker. -1: the worker is gone. */
 static int send_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
-	struct pending *r = parser_pop_front(p);
+	struct pending_request *r = parser_pop_front(p);
 	int fd = -1, err;
 
 	p->asked = r;

@@ -7,16 +7,15 @@
  * parser_answer.c   exchange with the worker, its replacement
  * parser_worker.c   the worker's side of the fork
  */
-#ifndef PEAKTOP_PARSER_PRIVATE_H
-#define PEAKTOP_PARSER_PRIVATE_H
+#pragma once
 
 #include "collect/process/channel.h"
 #include "tui/engine/parser.h"
 
-struct pending {
-	struct pending *next;
+struct pending_request {
+	struct pending_request *next;
 	enum parse_type type;
-	struct parse_request request; /* its text and offsets are owned */
+	struct parse_request request, *copy; /* `request` points into the copy */
 	struct parser_reply reply;
 	bool silent; /* made by hand_over_all(): its answer is dropped */
 };
@@ -34,9 +33,9 @@ struct parser {
 	unsigned int restarts, deaths;
 	bool broken; /* workers keep dying: do not start another */
 	uint32_t last_id;
-	struct pending *first, **last; /* the queue */
+	struct pending_request *first, **last; /* the queue */
 	unsigned int nr_pending;
-	struct pending *asked; /* sent, not yet answered */
+	struct pending_request *asked; /* sent, not yet answered */
 	uint64_t asked_until_ns;
 	struct parser_reply reply; /* of the last answer */
 	uint32_t at;		   /* the module that the worker reads; 0: none */
@@ -53,10 +52,10 @@ static inline bool module_valid(uint32_t module)
 
 /* ---- parser_queue.c ---- */
 /* Copy a request with its id. NULL: out of memory. */
-struct pending *pending_new(enum parse_type type, const struct parse_request *request);
-void pending_free(struct pending *r);
-void parser_push_front(struct parser *p, struct pending *r);
-struct pending *parser_pop_front(struct parser *p);
+struct pending_request *pending_new(enum parse_type type, const struct parse_request *request);
+void pending_free(struct pending_request *r);
+void parser_push_front(struct parser *p, struct pending_request *r);
+struct pending_request *parser_pop_front(struct parser *p);
 /* Append a copy of a request with a new id. Returns the id or a negative errno. */
 int64_t parser_enqueue(struct parser *p, enum parse_type type, const struct parse_request *request,
 		       const struct parser_reply *reply);
@@ -68,5 +67,3 @@ bool parser_is_waiting(const struct parser *p, enum parse_type type, uint32_t mo
 int parser_worker_start(struct parser *p);
 /* Kill the worker if it still runs. Returns the signal that ended it, or 0. */
 int parser_worker_end(struct parser *p);
-
-#endif

@@ -18,9 +18,8 @@ static void signals_reset(void)
 {
 	const struct sigaction normal = {.sa_handler = SIG_DFL};
 	sigset_t none;
-	int sig;
 
-	for (sig = 1; sig < NSIG; sig++) {
+	for (int sig = 1; sig < NSIG; sig++) {
 #ifdef __SANITIZE_ADDRESS__
 		if (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL)
 			continue;

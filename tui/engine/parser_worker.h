@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Starts the process of the parser worker. */
-#ifndef PEAKTOP_PARSER_WORKER_H
-#define PEAKTOP_PARSER_WORKER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,5 +10,3 @@
  * process. Returns its pid or a negative errno.
  */
 pid_t parser_worker_fork(int socket);
-
-#endif

@@ -2,7 +2,6 @@
 #include "tui/engine/processes.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tui/engine/front.h"
+#include "analysis/base/array.h"
+#include "collect/process/clock.h"
+#include "collect/process/small_file.h"
 
 enum { NAME = 64, COMMAND = 256 };
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD in the flags of /proc/PID/stat */
 
-struct entry {
+struct process_entry {
 	uint32_t pid, parent;
 	uint64_t ticks; /* CPU time so far */
 	char user[32], comm[NAME], command[COMMAND];
@@ -26,19 +27,8 @@ static struct {
 	uint32_t pid;
 	uint64_t ticks;
 } * before;
-static size_t nr_before;
+static size_t nr_before, cap_before;
 static uint64_t before_ns;
-
-static ssize_t read_file(int dir, const char *name, char *buf, size_t n)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, buf, n - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	buf[got > 0 ? got : 0] = '\0';
-	return got;
-}
 
 static void user_name(uid_t uid, char *out, size_t n)
 {
@@ -57,37 +47,32 @@ static void user_name(uid_t uid, char *out, size_t n)
 	snprintf(out, n, "%s", last);
 }
 
-static bool process_read(int proc, const char *pid, struct entry *e, struct picker_process *p)
+static bool process_read(const char *pid, struct process_entry *e, struct picker_process *p)
 {
 	unsigned long long utime, stime;
 	unsigned int flags;
-	char buf[1024], *end, *name;
+	char path[32], buf[1024], *end, *name;
 	struct stat st;
 	long threads;
 	ssize_t n;
-	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (dir < 0)
+	snprintf(path, sizeof(path), "/proc/%.20s", pid);
+	if (small_file_read(buf, sizeof(buf), "%s/stat", path) <= 0 || stat(path, &st))
 		return false;
-	if (read_file(dir, "stat", buf, sizeof(buf)) <= 0 || fstat(dir, &st)) {
-		close(dir);
-		return false;
-	}
 	name = strchr(buf, '(');
 	end = strrchr(buf, ')');
 	if (!name || !end ||
 	    sscanf(end + 1,
 		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
-		   &p->state, &e->parent, &flags, &utime, &stime, &threads) != 6) {
-		close(dir);
+		   &p->state, &e->parent, &flags, &utime, &stime, &threads) != 6)
 		return false;
-	}
 	*end = '\0';
 	snprintf(e->comm, sizeof(e->comm), "%.63s", name + 1);
 	e->pid = p->pid = (uint32_t)strtoul(pid, NULL, 10);
 	e->ticks = utime + stime;
 	p->threads = (uint32_t)threads;
-	n = read_file(dir, "cmdline", e->command, sizeof(e->command));
+	e->command[0] = '\0';
+	n = small_file_read(e->command, sizeof(e->command), "%s/cmdline", path);
 	for (ssize_t i = 0; i + 1 < n; i++) {
 		if (!e->command[i])
 			e->command[i] = ' ';
@@ -96,20 +81,18 @@ static bool process_read(int proc, const char *pid, struct entry *e, struct pick
 	/* a kernel thread has neither a command line nor an executable */
 	p->permitted = n > 0;
 	p->kernel = flags & KERNEL_THREAD;
-	close(dir);
 	return true;
 }
 
-static const struct entry *entry_of(const struct entry *list, size_t n, uint32_t pid)
+static const struct process_entry *entry_of(const struct process_entry *list, size_t n,
+					    uint32_t pid)
 {
-	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == pid)
-			return &list[i];
-	return NULL;
+	return find_first(i, list, n, list[i].pid == pid);
 }
 
 /* True if the process was started by this peaktop: its collector, its parser or a helper. */
-static bool process_is_own(const struct entry *list, size_t n, const struct entry *e)
+static bool process_is_own(const struct process_entry *list, size_t n,
+			   const struct process_entry *e)
 {
 	while (e && !strncmp(e->comm, "peaktop", strlen("peaktop"))) {
 		if (e->parent == (uint32_t)getpid())
@@ -119,7 +102,7 @@ static bool process_is_own(const struct entry *list, size_t n, const struct entr
 	return false;
 }
 
-static double share(const struct entry *e, uint64_t elapsed)
+static double share(const struct process_entry *e, uint64_t elapsed)
 {
 	for (size_t i = 0; i < nr_before; i++) {
 		if (before[i].pid == e->pid && elapsed)
@@ -129,13 +112,10 @@ static double share(const struct entry *e, uint64_t elapsed)
 	return -1;
 }
 
-static void remember(const struct entry *list, size_t n)
+static void remember(const struct process_entry *list, size_t n)
 {
-	void *grown = realloc(before, (n ? n : 1) * sizeof(*before));
-
-	if (!grown)
+	if (array_fit(before, n, cap_before, PROCESSES_MAX))
 		return;
-	before = grown;
 	nr_before = n;
 	for (size_t i = 0; i < n; i++) {
 		before[i].pid = list[i].pid;
@@ -146,10 +126,10 @@ static void remember(const struct entry *list, size_t n)
 void processes_list(void (*take)(void *ctx, const struct picker_process *list, size_t nr),
 		    void *ctx)
 {
-	uint64_t now = front_now_ns(), elapsed = before_ns ? now - before_ns : 0;
-	struct entry *list = NULL;
+	uint64_t now = now_ns(), elapsed = before_ns ? now - before_ns : 0;
+	struct process_entry *list = NULL;
 	struct picker_process *out = NULL;
-	size_t n = 0, shown = 0, cap = 0;
+	size_t n = 0, shown = 0, cap_list = 0, cap_out = 0;
 	struct dirent *d;
 	DIR *proc = opendir("/proc");
 
@@ -157,19 +137,11 @@ void processes_list(void (*take)(void *ctx, const struct picker_process *list, s
 		if (d->d_name[0] < '1' || d->d_name[0] > '9' ||
 		    strtol(d->d_name, NULL, 10) == getpid())
 			continue;
-		if (n == cap) {
-			size_t more = cap ? 2 * cap : 256;
-			void *a = realloc(list, more * sizeof(*list)),
-			     *b = realloc(out, more * sizeof(*out));
-
-			list = a ? a : list;
-			out = b ? b : out;
-			if (!a || !b)
-				break;
-			cap = more;
-		}
+		if (array_grow(list, n, cap_list, PROCESSES_MAX) ||
+		    array_grow(out, n, cap_out, PROCESSES_MAX))
+			break;
 		out[n] = (struct picker_process){0};
-		if (process_read(dirfd(proc), d->d_name, &list[n], &out[n]))
+		if (process_read(d->d_name, &list[n], &out[n]))
 			n++;
 	}
 	if (proc)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list of processes, read from /proc with the front's own rights. */
-#ifndef PEAKTOP_PROCESSES_H
-#define PEAKTOP_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ struct picker_process {
  */
 void processes_list(void (*take)(void *ctx, const struct picker_process *list, size_t nr),
 		    void *ctx);
-
-#endif

@@ -4,10 +4,7 @@
  * one, the new record waits here. So all consumers see the records in the same order, and none is
  * called recursively.
  */
-#ifndef PEAKTOP_RECORD_QUEUE_H
-#define PEAKTOP_RECORD_QUEUE_H
-
-#include <stdbool.h>
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "analysis/session/frame.h"
@@ -25,5 +22,3 @@ void record_queue_release(struct record_queue *q);
 int record_queue_push(struct record_queue *q, const struct record *rec);
 /* Remove the oldest record; NULL: there is none. Valid until the next call. */
 const struct record *record_queue_pop(struct record_queue *q);
-
-#endif

@@ -33,9 +33,7 @@ static void tick_note(struct replay *r, uint64_t end)
 {
 	if (r->nr_ticks && r->ticks[r->nr_ticks - 1] >= end)
 		return;
-	if (array_grow(r->ticks, r->nr_ticks, r->cap_ticks, MAX_TICKS))
-		return;
-	r->ticks[r->nr_ticks++] = end;
+	array_append(r->ticks, r->nr_ticks, r->cap_ticks, MAX_TICKS, end);
 }
 
 int replay_open(struct replay **out, const char *path, char *why, size_t n)

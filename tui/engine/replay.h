@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Feeds the records of a saved session to the model, the descent and the walk, without privileges
  * and collector. */
-#ifndef PEAKTOP_REPLAY_H
-#define PEAKTOP_REPLAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ uint64_t replay_interval_ns(const struct replay *r);
 uint64_t replay_neighbour_ns(const struct replay *r, int step);
 /* One line that describes what is missing at the end of a damaged file; "" for an intact file. */
 const char *replay_damage(const struct replay *r);
-
-#endif

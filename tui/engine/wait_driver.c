@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/latency/threads.h"
 #include "analysis/waits/traces.h"
 #include "tui/engine/name_requests.h"
 
@@ -16,6 +17,8 @@ struct wait_driver {
 	 * it began. */
 	struct waits *of_descent;
 	struct rec_descent asked; /* op 0: no descent has begun */
+	struct thread_choice choice;
+	bool stale; /* the choice has changed: `waits` begins anew with the next window */
 	bool short_of_memory;
 };
 
@@ -45,6 +48,7 @@ void wait_driver_free(struct wait_driver *w)
 	waits_free(w->waits);
 	waits_free(w->of_descent);
 	name_requests_free(w->requests);
+	thread_choice_release(&w->choice);
 	free(w);
 }
 
@@ -69,7 +73,7 @@ bool wait_driver_is_limited(const struct wait_driver *w)
 
 bool is_wait_record(enum record_type type)
 {
-	return type >= REC_WINDOW && type <= REC_PAST;
+	return type >= REC_WINDOW && type <= REC_STEAL;
 }
 
 static void say_short_of_memory(struct wait_driver *w)
@@ -106,9 +110,31 @@ static void take_for_descent(struct wait_driver *w, const struct record *rec)
 		say_short_of_memory(w);
 }
 
+/* Other threads were chosen: what was observed until now is of other ones. */
+static void take_choice(struct wait_driver *w, const struct rec_choice *choice)
+{
+	if (thread_choice_set(&w->choice, choice) ||
+	    (w->waits && waits_choose(w->waits, w->choice.list, (uint32_t)w->choice.nr)))
+		say_short_of_memory(w);
+	w->stale = w->waits != NULL;
+}
+
+static struct waits *begin_waits(struct wait_driver *w)
+{
+	struct waits *waits = waits_new(&w->config);
+
+	if (waits && waits_choose(waits, w->choice.list, (uint32_t)w->choice.nr)) {
+		waits_free(waits);
+		return NULL;
+	}
+	return waits;
+}
+
 void wait_driver_take(struct wait_driver *w, const struct record *rec)
 {
 	take_for_descent(w, rec);
+	if (rec->type == REC_CHOICE)
+		take_choice(w, &rec->choice);
 	if (rec->type == REC_SAMPLE && w->config.calls_only && w->waits) {
 		if (waits_feed(w->waits, rec))
 			say_short_of_memory(w);
@@ -116,8 +142,13 @@ void wait_driver_take(struct wait_driver *w, const struct record *rec)
 	}
 	if (!is_wait_record(rec->type))
 		return;
+	if (w->stale && rec->type == REC_WINDOW && rec->window.edge == WINDOW_BEGIN) {
+		waits_free(w->waits);
+		w->waits = NULL;
+		w->stale = false;
+	}
 	if (!w->waits)
-		w->waits = waits_new(&w->config);
+		w->waits = begin_waits(w);
 	if (!w->waits || waits_feed(w->waits, rec))
 		say_short_of_memory(w);
 }

@@ -3,8 +3,7 @@
  * The driver of the waits connects analysis/waits/ with the stream and the parser, live or in a
  * replay. It reads every record of the stream and requests the names that the answers need.
  */
-#ifndef PEAKTOP_WAIT_DRIVER_H
-#define PEAKTOP_WAIT_DRIVER_H
+#pragma once
 
 #include "analysis/waits/waits.h"
 #include "analysis/waits/waits_critical.h"
@@ -36,5 +35,3 @@ struct waits *wait_driver_waits(const struct wait_driver *w);
 struct waits *wait_driver_of_descent(const struct wait_driver *w);
 /* Request the names that the answers lack. True: no request is outstanding. */
 bool wait_driver_names(struct wait_driver *w);
-
-#endif

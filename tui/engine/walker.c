@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/latency/threads.h"
 #include "analysis/walk/names.h"
 #include "tui/engine/name_requests.h"
 
@@ -13,6 +14,8 @@ struct walker {
 	bool live;
 	struct walk *walk;
 	struct name_requests *requests; /* NULL for a replay */
+	struct thread_choice choice;
+	struct record ask; /* the last REC_WALK */
 };
 
 struct walker *walker_new(const struct descent_driver *names, const struct driver_host *host)
@@ -40,12 +43,46 @@ void walker_free(struct walker *w)
 		return;
 	walk_free(w->walk);
 	name_requests_free(w->requests);
+	thread_choice_release(&w->choice);
 	free(w);
+}
+
+/* Other threads were chosen: the walk begins anew. */
+static int take_choice(struct walker *w, const struct rec_choice *choice)
+{
+	struct walk *fresh = walk_new();
+
+	if (!fresh || thread_choice_set(&w->choice, choice)) {
+		walk_free(fresh);
+		return -ENOMEM;
+	}
+	walk_free(w->walk);
+	w->walk = fresh;
+	return w->ask.type == REC_WALK ? walk_feed(w->walk, &w->ask) : 0;
+}
+
+/* False if the record is of a thread that the user did not choose. */
+static bool is_wanted(const struct walker *w, const struct record *rec)
+{
+	if (!w->choice.nr)
+		return true;
+	if (rec->type == REC_THREAD_SNAPSHOT)
+		return thread_choice_has(&w->choice, rec->snapshot.pid, rec->snapshot.tid);
+	return rec->type != REC_THREAD ||
+	       thread_choice_has(&w->choice, rec->thread.pid, rec->thread.tid);
 }
 
 void walker_take(struct walker *w, const struct record *rec)
 {
-	if (walk_feed(w->walk, rec) == -ENOMEM && w->live)
+	int err = 0;
+
+	if (rec->type == REC_WALK)
+		w->ask = *rec;
+	if (rec->type == REC_CHOICE)
+		err = take_choice(w, &rec->choice);
+	else if (is_wanted(w, rec))
+		err = walk_feed(w->walk, rec);
+	if (err == -ENOMEM && w->live)
 		w->host.message(w->host.ctx, "out of memory: the walk is incomplete");
 }
 
@@ -74,6 +111,11 @@ bool walker_settled(const struct walker *w)
 	return walk_settled(w->walk);
 }
 
+bool walker_is_empty(const struct walker *w)
+{
+	return walk_is_empty(w->walk);
+}
+
 /* ---- where the program's own code begins */
 
 static bool only_starts(void *ctx, struct rec_code function)
@@ -88,17 +130,33 @@ static bool only_starts(void *ctx, struct rec_code function)
 	return s && walk_name_starts(s->function);
 }
 
-static bool takes_lock(void *ctx, struct rec_code function)
+static bool takes_lock(void *ctx, struct rec_code function, struct rec_code callee)
 {
 	const struct walker *w = ctx;
 	const struct driver_symbol *s = driver_symbol(w->names, function.module, function.offset);
 
-	return s && walk_name_takes_lock(s->function);
+	if (s && walk_name_takes_lock(s->function))
+		return true;
+	if (!callee.module || !walk_name_is_python(driver_module(w->names, function.module)))
+		return false;
+	s = driver_symbol(w->names, callee.module, callee.offset);
+	return s && walk_name_waits_for_condition(s->function);
+}
+
+static bool schedules(void *ctx, struct rec_code function)
+{
+	const struct walker *w = ctx;
+	const struct driver_symbol *s = driver_symbol(w->names, function.module, function.offset);
+
+	return s && walk_name_schedules(s->function);
 }
 
 int walker_result(const struct walker *w, struct walk_result *out)
 {
-	return walk_result(w->walk, only_starts, takes_lock, (void *)(uintptr_t)w, out);
+	struct walk_functions functions = {only_starts, takes_lock, schedules,
+					   (void *)(uintptr_t)w};
+
+	return walk_result(w->walk, &functions, out);
 }
 
 /* ---- names */

@@ -5,8 +5,7 @@
  * their names it finds the start functions of programs and threads, below which the program's own
  * code begins.
  */
-#ifndef PEAKTOP_WALKER_H
-#define PEAKTOP_WALKER_H
+#pragma once
 
 #include "analysis/walk/open.h"
 #include "analysis/walk/walk.h"
@@ -28,6 +27,7 @@ int walker_begin(struct walker *w, const struct rec_walk *ask);
 void walker_end(struct walker *w);
 bool walker_asked(const struct walker *w);
 bool walker_settled(const struct walker *w);
+bool walker_is_empty(const struct walker *w);
 /* Request the names that the result lacks. True: no request is outstanding. */
 bool walker_names(struct walker *w);
 /* Like walker_names(), for the frames of open calls. */
@@ -37,5 +37,3 @@ bool walker_names_open(struct walker *w, const struct open_calls *calls);
  * release with walk_result_release().
  */
 int walker_result(const struct walker *w, struct walk_result *out);
-
-#endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "tui/engine/front_state.h"
 
 enum { MAX_SITES = 48, DROP_EXITS_RATE = 2000, DISCOVERY_QUIET_MS = 100 };
@@ -19,15 +20,11 @@ static void text_set(char **text, const char *with)
 
 static int sites_append(struct watch *w, const struct rec_site *sites, uint32_t nr)
 {
-	struct rec_site *grown;
-
 	if (!nr)
 		return 0;
-	grown = realloc(w->sites, (w->nr_sites + nr) * sizeof(*grown));
-	if (!grown)
+	if (array_fit(w->sites, w->nr_sites + nr, w->cap_sites, UINT32_MAX))
 		return -ENOMEM;
-	w->sites = grown;
-	memcpy(grown + w->nr_sites, sites, nr * sizeof(*sites));
+	memcpy(w->sites + w->nr_sites, sites, nr * sizeof(*sites));
 	w->nr_sites += nr;
 	return 0;
 }
@@ -107,7 +104,6 @@ static void planned(void *ctx, uint64_t op, const struct parsed *answer)
 
 void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offset)
 {
-	const struct parser_reply reply = {planned, f, w->op};
 	struct parse_request req = {.module = module,
 				    .offset = offset,
 				    .op = w->op,
@@ -115,8 +111,7 @@ void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offs
 				    .policy = POLICY_AT_CALLS};
 
 	w->stage = WATCH_PLANNING;
-	if (!front_ask(f, PARSE_PLAN, &req, &reply))
-		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+	watch_ask(f, w, PARSE_PLAN, &req, planned);
 }
 
 static void return_planned(void *ctx, uint64_t op, const struct parsed *answer)
@@ -152,7 +147,7 @@ void watches_new_return(struct front *f, const struct rec_new_return *l)
 
 	if (!w || w->nr_returns + w->returns_asked >= WATCH_MAX_RETURNS)
 		return;
-	w->discovered_ns = front_now_ns();
+	w->discovered_ns = now_ns();
 	for (size_t i = 0; i < f->files.nr_mappings; i++) {
 		const struct front_mapping *m = &f->files.mappings[i];
 
@@ -169,7 +164,7 @@ void watches_new_return(struct front *f, const struct rec_new_return *l)
  * appear and the call rate is high. */
 void watches_tick(struct front *f)
 {
-	uint64_t now = front_now_ns();
+	uint64_t now = now_ns();
 
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];

@@ -39,12 +39,20 @@ static uint32_t module_by_name(const struct front *f, const char *name)
 	return found;
 }
 
+void watch_ask(struct front *f, struct watch *w, enum parse_type type, struct parse_request *req,
+	       void (*done)(void *ctx, uint64_t op, const struct parsed *answer))
+{
+	const struct parser_reply reply = {done, f, w->op};
+
+	if (!front_ask(f, type, req, &reply))
+		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+}
+
 static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
 			     int status, const char *what)
 {
-	struct buf b;
+	struct buf b = {.max = 600};
 
-	buf_init(&b, 600);
 	for (uint32_t i = 0; i < list->nr && i < LIST_MAX; i++)
 		buf_printf(&b, "%s%s@%s", i ? ", " : "",
 			   list->functions[i].function[0] ? list->functions[i].function
@@ -77,7 +85,6 @@ static void ifunc_found(void *ctx, uint64_t op, const struct parsed *answer)
 
 static void function_found(struct front *f, struct watch *w, const struct parsed_function *fn)
 {
-	const struct parser_reply reply = {ifunc_found, f, w->op};
 	struct parse_request req = {.module = fn->module, .offset = fn->offset, .max = IFUNC_MAX};
 
 	free(w->symbol);
@@ -109,8 +116,7 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		return;
 	}
 	w->stage = WATCH_IFUNC;
-	if (!front_ask(f, PARSE_IFUNC, &req, &reply))
-		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+	watch_ask(f, w, PARSE_IFUNC, &req, ifunc_found);
 }
 
 /* Refuse a function that may be in a file that could not be opened. False: all were opened. */
@@ -142,14 +148,11 @@ static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 
 	if (!w || w->stage != WATCH_NEAREST || refuse_for_locked(f, w))
 		return;
-	if (f->over)
-		refuse_with_list(f, w, a, EXIT_USAGE,
-				 a->nr ? "not found before the target ended; similar names"
-				       : "not found before the target ended");
-	else
-		refuse_with_list(f, w, a, EXIT_USAGE,
-				 a->nr ? "no such function; similar names"
-				       : "no such function in the target or its libraries");
+	refuse_with_list(f, w, a, EXIT_USAGE,
+			 f->over && a->nr ? "not found before the target ended; similar names"
+			 : f->over	  ? "not found before the target ended"
+			 : a->nr	  ? "no such function; similar names"
+					  : "no such function in the target or its libraries");
 }
 
 static void nearest_ask(struct front *f, struct watch *w)
@@ -188,7 +191,6 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 
 void watch_find(struct front *f, struct watch *w)
 {
-	const struct parser_reply reply = {found, f, w->op};
 	struct parse_request req = {.text = w->spec.name, .max = LIST_MAX + 1};
 
 	if (w->spec.module[0]) {
@@ -219,6 +221,5 @@ void watch_find(struct front *f, struct watch *w)
 		return;
 	}
 	w->stage = WATCH_FINDING;
-	if (!front_ask(f, PARSE_FIND, &req, &reply))
-		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
+	watch_ask(f, w, PARSE_FIND, &req, found);
 }

@@ -79,14 +79,13 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		if (fm->gone && fm->pid == m->pid && fm->start < m->end && m->start < fm->end)
 			f->files.mappings[i - 1] = f->files.mappings[--f->files.nr_mappings];
 	}
-	if (array_grow(f->files.mappings, f->files.nr_mappings, f->files.cap_mappings,
-		       FRONT_MAX_MAPPINGS))
-		return;
-	f->files.mappings[f->files.nr_mappings++] = (struct front_mapping){.pid = m->pid,
-									   .module = m->module,
-									   .start = m->start,
-									   .end = m->end,
-									   .offset = m->offset};
+	array_append(f->files.mappings, f->files.nr_mappings, f->files.cap_mappings,
+		     FRONT_MAX_MAPPINGS,
+		     (struct front_mapping){.pid = m->pid,
+					    .module = m->module,
+					    .start = m->start,
+					    .end = m->end,
+					    .offset = m->offset});
 }
 
 void mappings_purge(struct front *f)
@@ -103,7 +102,7 @@ void mappings_purge(struct front *f)
 static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 {
 	const struct parsed_module *a = &answer->module;
-	struct record rec = {.type = REQ_DEBUG_FILE};
+	struct record rec = {.type = REQ_DEBUG_FILE}, build = {.type = REC_BUILD_ID};
 	struct front *f = ctx;
 	struct front_module *m = &f->files.modules[module - 1];
 
@@ -114,6 +113,9 @@ static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 		m->stage = MODULE_BROKEN;
 		return;
 	}
+	build.build_id = (struct rec_build_id){.module = (uint32_t)module, .build_id = a->build_id};
+	if (a->build_id[0])
+		front_feed(f, &build);
 	if (!a->wants_debug || (!a->build_id[0] && !a->debuglink[0])) {
 		m->stage = MODULE_READY;
 		return;
@@ -164,15 +166,21 @@ void front_modules_release(struct front *f)
 	free(f->files.mappings);
 }
 
+/* A closed socket brings no files: what was asked of the collector is not awaited any more. */
+static bool is_settled(const struct front *f, const struct front_module *m)
+{
+	return m->stage >= MODULE_READY || (f->collector.closed && m->stage != MODULE_ADDED);
+}
+
+bool modules_awaited(const struct front *f)
+{
+	return f->files.wanted &&
+	       any_of(m, f->files.nr_modules, !is_settled(f, &f->files.modules[m]));
+}
+
 bool modules_settled(const struct front *f)
 {
-	if (!f->files.wanted || !f->files.nr_modules)
-		return false;
-	for (uint32_t m = 0; m < f->files.nr_modules; m++) {
-		if (f->files.modules[m].stage < MODULE_READY)
-			return false;
-	}
-	return true;
+	return f->files.wanted && f->files.nr_modules && !modules_awaited(f);
 }
 
 void front_read_modules(struct front *f)

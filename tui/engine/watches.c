@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/format.h"
 #include "tui/engine/front_state.h"
 
 /* Give up a watch. `status`: if it is not 0 and the operation stands on the command line, this ends
@@ -27,22 +28,16 @@ static void refuse(struct front *f, struct watch *w, int status, const char *tex
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
 {
 	char text[640];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	refuse(f, w, 0, text);
 }
 
 void watch_refuse_name(struct front *f, struct watch *w, int status, const char *fmt, ...)
 {
 	char text[640];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	refuse(f, w, status, text);
 }
 
@@ -170,6 +165,8 @@ void watches_move(struct front *f)
 {
 	bool settled = modules_settled(f), all = true;
 
+	if (settled && !saved_descent_allows(f))
+		return;
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];
 
@@ -206,7 +203,7 @@ bool front_nothing_to_do(const struct front *f)
 {
 	const struct options *o = f->options;
 
-	if (phases_refused(f))
+	if (phases_refused(f) || f->resume_refused)
 		return true;
 	for (size_t i = 0; i < o->nr_ops; i++) {
 		if (o->ops[i].kind != OP_FUNCTION && o->ops[i].kind != OP_OFFSET &&

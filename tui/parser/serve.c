@@ -25,64 +25,60 @@ struct server *server_new(void)
 
 void server_free(struct server *s)
 {
-	uint32_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < PARSE_MAX_MODULES; i++)
+	for (uint32_t i = 0; i < PARSE_MAX_MODULES; i++)
 		server_module_release(&s->modules[i]);
 	arena_release(&s->arena);
 	server_unwind_free(s);
 	free(s);
 }
 
-int server_answer(struct server *s, enum parse_type type, const void *answer)
+int server_send(struct server *s, enum parse_type type, const void *message)
 {
 	return channel_send_raw(s->channel, (uint16_t)type, FRAME_NOT_RECORDED, parse_layout(type),
-				answer, -1);
+				message, -1);
+}
+
+int server_answer(struct server *s, enum parse_type type, void *answer)
+{
+	struct parsed_head *head = answer;
+
+	head->id = s->request.id;
+	head->module = s->request.module;
+	head->offset = s->request.offset;
+	head->op = s->request.op;
+	head->pid = s->request.pid;
+	return server_send(s, type, answer);
 }
 
 static int refuse(struct server *s, unsigned int type, const char *reason)
 {
 	struct parsed_not answer = {.id = s->request.id, .type = type, .reason = reason};
 
-	return server_answer(s, PARSED_NOT, &answer);
+	return server_send(s, PARSED_NOT, &answer);
 }
 
 static int dispatch(struct server *s, unsigned int type)
 {
-	switch (type) {
-	case PARSE_REMOVE:
-		return serve_remove(s);
-	case PARSE_FIND:
-		return serve_find(s);
-	case PARSE_NEAREST:
-		return serve_nearest(s);
-	case PARSE_LIST:
-		return serve_list(s);
-	case PARSE_IFUNC:
-		return serve_ifunc(s);
-	case PARSE_SYMBOLS:
-		return serve_symbols(s);
-	case PARSE_PLAN:
-		return serve_plan(s);
-	case PARSE_PLAN_RETURN:
-		return serve_plan_return(s);
-	case PARSE_COVERAGE:
-		return serve_coverage(s);
-	case PARSE_CALL_SITES:
-		return serve_call_sites(s);
-	case PARSE_MAPPINGS:
-		return serve_mappings(s);
-	case PARSE_UNWIND:
-		return serve_unwind(s);
-	case PARSE_INLINES:
-		return serve_inlines(s);
-	case PARSE_CODE:
-		return serve_code(s);
-	default:
-		return refuse(s, type, "unknown request");
-	}
+	static int (*const serve[PARSE_LAST])(struct server * s) = {
+	    [PARSE_FIND] = serve_find,
+	    [PARSE_NEAREST] = serve_nearest,
+	    [PARSE_LIST] = serve_list,
+	    [PARSE_IFUNC] = serve_ifunc,
+	    [PARSE_SYMBOLS] = serve_symbols,
+	    [PARSE_PLAN] = serve_plan,
+	    [PARSE_PLAN_RETURN] = serve_plan_return,
+	    [PARSE_COVERAGE] = serve_coverage,
+	    [PARSE_CALL_SITES] = serve_call_sites,
+	    [PARSE_MAPPINGS] = serve_mappings,
+	    [PARSE_UNWIND] = serve_unwind,
+	    [PARSE_INLINES] = serve_inlines,
+	    [PARSE_CODE] = serve_code,
+	};
+
+	return type < PARSE_LAST && serve[type] ? serve[type](s)
+						: refuse(s, type, "unknown request");
 }
 
 int server_handle(struct server *s, struct channel *c, const struct raw_frame *frame, int fd)
@@ -117,7 +113,7 @@ int server_handle(struct server *s, struct channel *c, const struct raw_frame *f
 	}
 	if (fd >= 0)
 		close(fd);
-	if (frame->type <= PARSE_REMOVE)
+	if (frame->type <= PARSE_ADD_DEBUG)
 		server_unwind_forget(s, s->request.module);
 	arena_release(&memory);
 	server_trim(s, s->request.module);

@@ -5,8 +5,7 @@
  * invalid request does not end it. A malicious file can at worst kill it or make it hang; then the
  * client (tui/engine/parser.h) starts another worker.
  */
-#ifndef PEAKTOP_CODE_SERVE_H
-#define PEAKTOP_CODE_SERVE_H
+#pragma once
 
 #include "analysis/session/raw_frame.h"
 #include "collect/process/channel.h"
@@ -26,5 +25,3 @@ void server_free(struct server *s);
  * (-1: none). Returns 0 or the error of the channel.
  */
 int server_handle(struct server *s, struct channel *c, const struct raw_frame *frame, int fd);
-
-#endif

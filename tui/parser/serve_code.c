@@ -193,11 +193,7 @@ static int listing_fill(struct listing *l, uint64_t vaddr, struct parsed_code *a
 
 int serve_code(struct server *s)
 {
-	struct parsed_code answer = {.id = s->request.id,
-				     .module = s->request.module,
-				     .offset = s->request.offset,
-				     .reason = "",
-				     .function = ""};
+	struct parsed_code answer = {.reason = "", .function = ""};
 	struct listing l = {.s = s};
 	uint64_t vaddr = 0;
 

@@ -44,14 +44,14 @@ static size_t text_bytes(const char *text)
 
 /* ---- loops ---- */
 
-struct loop {
+struct code_loop {
 	uint64_t start, end; /* addresses, half-open; 0: none */
 };
 
 /* The shortest range of code around the address that ends with a jump back to its start. */
-static struct loop loop_around(struct placer *p, uint64_t vaddr)
+static struct code_loop loop_around(struct placer *p, uint64_t vaddr)
 {
-	struct loop best = {0};
+	struct code_loop best = {0};
 	enum place_why why;
 	struct blocks b;
 
@@ -64,10 +64,10 @@ static struct loop loop_around(struct placer *p, uint64_t vaddr)
 		    vaddr >= k->end)
 			continue;
 		if (!best.end || k->end - k->target < best.end - best.start)
-			best = (struct loop){k->target, k->end};
+			best = (struct code_loop){k->target, k->end};
 	}
 	blocks_release(&b);
-	return best.end - best.start <= LOOP_MAX_BYTES ? best : (struct loop){0};
+	return best.end - best.start <= LOOP_MAX_BYTES ? best : (struct code_loop){0};
 }
 
 static bool same_text(const char *a, const char *b)
@@ -96,7 +96,7 @@ static size_t in_common(const struct module_inline *a, size_t na, const struct m
 
 /* The number of nested inlined calls at instruction `i`; 0 or less if the instruction is outside
  * the loop or the calls are unknown. */
-static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct loop loop,
+static int chain_in(struct module *m, const struct part_code *pc, size_t i, struct code_loop loop,
 		    struct module_inline *out)
 {
 	uint64_t vaddr = pc->part->start + pc->insns[i].off;
@@ -108,7 +108,7 @@ static int chain_in(struct module *m, const struct part_code *pc, size_t i, stru
 
 /* Store the source lines of a loop within the innermost inlined call that contains the whole loop.
  */
-static void loop_lines(struct module *m, const struct part_code *pc, struct loop loop,
+static void loop_lines(struct module *m, const struct part_code *pc, struct code_loop loop,
 		       const struct module_inline *calls, size_t nr, struct parsed_chain *out)
 {
 	size_t common = nr;
@@ -142,7 +142,7 @@ static void find_loop(struct server *s, struct module *m, const struct module_in
 		      size_t nr, struct parsed_chain *out)
 {
 	const struct part_code *pc;
-	struct loop loop;
+	struct code_loop loop;
 	struct placer *p;
 	uint64_t vaddr;
 	const char *reason;
@@ -189,17 +189,15 @@ static int describe_chain(struct server *s, struct module *m, struct parsed_chai
 int serve_inlines(struct server *s)
 {
 	const struct parse_request *r = &s->request;
-	struct parsed_inlines answer = {.id = r->id, .module = r->module};
+	struct parsed_inlines answer = {.error = 0};
 	size_t room = ANSWER_BYTES - r->nr_offsets * (size_t)NUMBERS_BYTES;
-	struct parsed_chain *chains;
 	struct module *m;
-	uint32_t i;
+	struct parsed_chain *chains = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*chains));
 
-	chains = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*chains));
 	if (!chains)
 		return -ENOMEM;
 	m = server_module(s, r->module, &answer.error, &answer.reason);
-	for (i = 0; m && i < r->nr_offsets; i++) {
+	for (uint32_t i = 0; m && i < r->nr_offsets; i++) {
 		chains[i] = (struct parsed_chain){.offset = r->offsets[i]};
 		if (describe_chain(s, m, &chains[i], &room))
 			return -ENOMEM;

@@ -11,8 +11,7 @@
  * serve_inlines.c  INLINES
  * serve_code.c     CODE
  */
-#ifndef PEAKTOP_CODE_SERVE_INTERNAL_H
-#define PEAKTOP_CODE_SERVE_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,13 +49,15 @@ struct server {
 	struct server_unwind *unwind; /* NULL before the first request that needs it */
 };
 
-/* Queue an answer. 0 or a negative errno; -E2BIG: too large, nothing was queued. */
-int server_answer(struct server *s, enum parse_type type, const void *answer);
+/* Queue a message that is no answer. 0 or a negative errno; -E2BIG: too large, nothing was queued.
+ */
+int server_send(struct server *s, enum parse_type type, const void *message);
+/* Queue an answer, after what it repeats of the request was filled in. Returns as server_send(). */
+int server_answer(struct server *s, enum parse_type type, void *answer);
 
 /* ---- serve_modules.c ---- */
 int serve_add_module(struct server *s, int fd);
 int serve_add_debug(struct server *s, int fd);
-int serve_remove(struct server *s);
 /* The module with this number, opened if it is not open. NULL with `error` and `reason` on failure.
  */
 struct module *server_module(struct server *s, uint32_t number, int *error, const char **reason);
@@ -108,5 +109,3 @@ int serve_inlines(struct server *s);
 
 /* ---- serve_code.c ---- */
 int serve_code(struct server *s);
-
-#endif

@@ -197,11 +197,10 @@ static size_t memory_in_use(void)
 void server_trim(struct server *s, uint32_t keep)
 {
 	struct server_module *oldest;
-	uint32_t i;
 
 	while (memory_in_use() > MEMORY_HIGH) {
 		oldest = NULL;
-		for (i = 0; i < PARSE_MAX_MODULES; i++) {
+		for (uint32_t i = 0; i < PARSE_MAX_MODULES; i++) {
 			struct server_module *m = &s->modules[i];
 
 			if (m->module && m->number != keep && (!oldest || m->used < oldest->used))
@@ -216,12 +215,7 @@ void server_trim(struct server *s, uint32_t keep)
 /* Answer with the properties of a module, or with the error. */
 static int answer_module(struct server *s, struct server_module *m, int error)
 {
-	struct parsed_module answer = {
-	    .id = s->request.id,
-	    .module = s->request.module,
-	    .error = error,
-	    .reason = module_error_text(error),
-	};
+	struct parsed_module answer = {.error = error, .reason = module_error_text(error)};
 	const struct module_identity *identity;
 
 	if (m && m->module) {
@@ -263,11 +257,10 @@ int serve_add_module(struct server *s, int fd)
 
 int serve_add_debug(struct server *s, int fd)
 {
-	struct server_module *m;
 	const char *reason;
 	int err;
+	struct server_module *m = get(s, s->request.module, &err, &reason);
 
-	m = get(s, s->request.module, &err, &reason);
 	if (m) {
 		/* The planner and its source point into data that the debug file replaces. */
 		forget_planner(m);
@@ -280,13 +273,4 @@ int serve_add_debug(struct server *s, int fd)
 	else
 		close(fd);
 	return answer_module(s, m, err);
-}
-
-int serve_remove(struct server *s)
-{
-	struct server_module *m = lookup(s, s->request.module);
-
-	if (m)
-		server_module_release(m);
-	return answer_module(s, NULL, m ? 0 : -ENOENT);
 }

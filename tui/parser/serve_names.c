@@ -10,12 +10,22 @@ enum {
 };
 
 /* The functions found so far, and the number of all matches. */
-struct found {
+struct found_functions {
 	struct parsed_function functions[PARSE_MAX_FUNCTIONS];
 	unsigned int cost[PARSE_MAX_FUNCTIONS]; /* NEAREST: lower is nearer */
 	uint32_t nr, max;
 	uint64_t total;
 };
+
+/* An empty list in the memory of the request; NULL: there is none left. */
+static struct found_functions *found_new(struct server *s)
+{
+	struct found_functions *found = arena_alloc(&s->arena, sizeof(*found));
+
+	if (found)
+		found->nr = found->total = 0;
+	return found;
+}
 
 static uint32_t wanted(const struct server *s, uint32_t otherwise)
 {
@@ -53,11 +63,10 @@ static struct parsed_function describe(struct server *s, struct module *m, uint3
 	};
 }
 
-static int answer_functions(struct server *s, struct found *found, uint64_t cursor, int error,
-			    const char *reason)
+static int answer_functions(struct server *s, struct found_functions *found, uint64_t cursor,
+			    int error, const char *reason)
 {
 	struct parsed_functions answer = {
-	    .id = s->request.id,
 	    .error = error,
 	    .reason = reason,
 	    .total = found->total,
@@ -94,7 +103,7 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 		if (server_is_vdso(s, *number))
 			continue;
 		at.module = *number;
-		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
+		if (server_send(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
 			return false;
 		/* Skip a module that cannot be read. */
 		*m = server_module(s, *number, error, reason);
@@ -109,16 +118,14 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 int serve_find(struct server *s)
 {
 	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
-	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	struct found_functions *found = found_new(s);
 	const char *reason = "";
 	struct module *m = NULL;
 	uint32_t number = 0, max = wanted(s, PARSE_MAX_FUNCTIONS);
-	int i, n, error = 0;
+	int n, error = 0;
 
 	if (!found)
 		return -ENOMEM;
-	found->nr = 0;
-	found->total = 0;
 	while (next_module(s, &number, &m, &error, &reason)) {
 		n = module_find(m, s->request.text, matches, PARSE_MAX_FUNCTIONS);
 		if (n < 0 && s->request.module) {
@@ -126,7 +133,7 @@ int serve_find(struct server *s)
 			reason = module_error_text(n);
 		}
 		found->total += n > 0 ? (uint64_t)n : 0;
-		for (i = 0; i < n && i < PARSE_MAX_FUNCTIONS && found->nr < max; i++)
+		for (int i = 0; i < n && i < PARSE_MAX_FUNCTIONS && found->nr < max; i++)
 			found->functions[found->nr++] = describe(s, m, number, matches[i]);
 		server_trim(s, number);
 	}
@@ -135,7 +142,8 @@ int serve_find(struct server *s)
 
 /* Insert a function into the list of the `max` nearest, sorted by cost. Equal costs keep their
  * order. */
-static void insert_by_cost(struct found *found, struct parsed_function f, unsigned int cost)
+static void insert_by_cost(struct found_functions *found, struct parsed_function f,
+			   unsigned int cost)
 {
 	uint32_t i;
 
@@ -155,21 +163,19 @@ int serve_nearest(struct server *s)
 {
 	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	unsigned int costs[PARSE_MAX_FUNCTIONS];
-	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	struct found_functions *found = found_new(s);
 	const char *reason = "";
 	struct module *m = NULL;
 	uint32_t number = 0;
-	int i, n, error = 0;
+	int n, error = 0;
 
 	if (!found)
 		return -ENOMEM;
-	found->nr = 0;
-	found->total = 0;
 	found->max = wanted(s, NEAREST_DEFAULT);
 	while (next_module(s, &number, &m, &error, &reason)) {
 		n = module_nearest(m, s->request.text, matches, costs, found->max);
 		found->total += n > 0 ? (uint64_t)n : 0;
-		for (i = 0; i < n; i++)
+		for (int i = 0; i < n; i++)
 			insert_by_cost(found, describe(s, m, number, matches[i]), costs[i]);
 		server_trim(s, number);
 	}
@@ -184,8 +190,8 @@ static uint64_t cursor_of(uint32_t module, size_t function)
 }
 
 /* Append the functions of one module from *index on. False if the answer is full. */
-static bool list_module(struct server *s, struct found *found, struct module *m, uint32_t number,
-			size_t *index)
+static bool list_module(struct server *s, struct found_functions *found, struct module *m,
+			uint32_t number, size_t *index)
 {
 	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	size_t i, n, end = module_nr_functions(m);
@@ -202,7 +208,7 @@ static bool list_module(struct server *s, struct found *found, struct module *m,
 
 int serve_list(struct server *s)
 {
-	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	struct found_functions *found = found_new(s);
 	uint32_t number = 0, from = (uint32_t)(s->request.cursor >> 32);
 	size_t index = (uint32_t)s->request.cursor;
 	const char *reason = "";
@@ -212,7 +218,6 @@ int serve_list(struct server *s)
 
 	if (!found)
 		return -ENOMEM;
-	found->nr = 0;
 	found->max = wanted(s, PARSE_MAX_FUNCTIONS);
 	if (!s->request.module && from)
 		number = from - 1;
@@ -232,15 +237,13 @@ int serve_list(struct server *s)
 int serve_ifunc(struct server *s)
 {
 	const struct module_function *targets[PARSE_MAX_FUNCTIONS], *f = NULL;
-	struct found *found = arena_alloc(&s->arena, sizeof(*found));
+	struct found_functions *found = found_new(s);
 	const char *reason;
 	struct module *m;
-	int error, n, i;
+	int error, n;
 
 	if (!found)
 		return -ENOMEM;
-	found->nr = 0;
-	found->total = 0;
 	m = server_module(s, s->request.module, &error, &reason);
 	if (m)
 		f = module_function_at_offset(m, s->request.offset);
@@ -254,7 +257,7 @@ int serve_ifunc(struct server *s)
 	if (n < 0)
 		return answer_functions(s, found, 0, n, module_error_text(n));
 	found->total = (uint64_t)n;
-	for (i = 0; i < n && i < PARSE_MAX_FUNCTIONS; i++)
+	for (int i = 0; i < n && i < PARSE_MAX_FUNCTIONS; i++)
 		found->functions[found->nr++] = describe(s, m, s->request.module, targets[i]);
 	return answer_functions(s, found, 0, 0, "");
 }
@@ -283,17 +286,15 @@ static struct rec_symbol symbol_at(struct module *m, uint32_t number, uint64_t o
 int serve_symbols(struct server *s)
 {
 	const struct parse_request *r = &s->request;
-	struct parsed_symbols answer = {.id = r->id};
-	struct rec_symbol *symbols;
+	struct parsed_symbols answer = {.error = 0};
 	struct module *m;
 	size_t text = 0;
-	uint32_t i;
+	struct rec_symbol *symbols = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*symbols));
 
-	symbols = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*symbols));
 	if (!symbols)
 		return -ENOMEM;
 	m = server_module(s, r->module, &answer.error, &answer.reason);
-	for (i = 0; m && i < r->nr_offsets; i++) {
+	for (uint32_t i = 0; m && i < r->nr_offsets; i++) {
 		symbols[i] = symbol_at(m, r->module, r->offsets[i]);
 		text += text_size(symbols[i].symbol) + text_size(symbols[i].function) +
 			text_size(symbols[i].file);

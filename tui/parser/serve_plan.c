@@ -29,23 +29,10 @@ static int return_site_of(const struct server *s, struct module *m, const struct
 	return module_offset_of(m, p->ideal, &site->ret);
 }
 
-static struct parsed_plan plan_answer(const struct server *s)
-{
-	return (struct parsed_plan){
-	    .id = s->request.id,
-	    .module = s->request.module,
-	    .offset = s->request.offset,
-	    .op = s->request.op,
-	};
-}
-
 static int decline(struct server *s, int error, enum place_why why, const char *text)
 {
-	struct parsed_plan answer = plan_answer(s);
+	struct parsed_plan answer = {.error = error, .why = why, .text = text};
 
-	answer.error = error;
-	answer.why = why;
-	answer.text = text;
 	return server_answer(s, PARSED_PLAN, &answer);
 }
 
@@ -106,16 +93,15 @@ static int plan_sites(struct server *s, struct module *m, const struct plan *pla
 
 int serve_plan(struct server *s)
 {
-	struct parsed_plan answer = plan_answer(s);
+	struct parsed_plan answer = {.error = 0};
 	const struct module_function *f;
 	struct placer *placer = NULL;
 	struct module *m = NULL;
 	struct plan plan;
 	const char *reason;
 	uint64_t vaddr;
-	int err;
+	int err = server_locate(s, &m, &placer, &vaddr, &reason);
 
-	err = server_locate(s, &m, &placer, &vaddr, &reason);
 	if (err)
 		return decline(s, err, PLACE_NO_CODE, reason);
 	f = module_function_at(m, vaddr);
@@ -146,7 +132,7 @@ int serve_plan(struct server *s)
 
 int serve_plan_return(struct server *s)
 {
-	struct parsed_plan answer = plan_answer(s);
+	struct parsed_plan answer = {.error = 0};
 	enum place_why why = PLACE_OK;
 	struct placer *placer = NULL;
 	struct module *m = NULL;
@@ -154,9 +140,8 @@ int serve_plan_return(struct server *s)
 	struct place place;
 	const char *reason;
 	uint64_t vaddr;
-	int err;
+	int err = server_locate(s, &m, &placer, &vaddr, &reason);
 
-	err = server_locate(s, &m, &placer, &vaddr, &reason);
 	if (err)
 		return decline(s, err, PLACE_NO_CODE, reason);
 	err = place_return(placer, vaddr, &place, &why);
@@ -174,8 +159,6 @@ int serve_plan_return(struct server *s)
 static void coverage_figures(const struct module_coverage *c, struct parsed_coverage *answer,
 			     struct parsed_share *shares)
 {
-	unsigned int why;
-
 	answer->functions = c->functions;
 	answer->pairs = c->pairs;
 	answer->entry_emulated = c->entry_emulated;
@@ -189,7 +172,7 @@ static void coverage_figures(const struct module_coverage *c, struct parsed_cove
 	answer->ends_stepped = c->ends_stepped;
 	answer->ends_none = c->ends_none;
 	answer->shares = shares;
-	for (why = 0; why < PLACE_WHY_MAX && answer->nr < PARSE_MAX_SHARES; why++)
+	for (unsigned int why = 0; why < PLACE_WHY_MAX && answer->nr < PARSE_MAX_SHARES; why++)
 		if (c->declined[why])
 			shares[answer->nr++] = (struct parsed_share){
 			    place_why_text((enum place_why)why), c->declined[why]};
@@ -200,13 +183,12 @@ static void coverage_figures(const struct module_coverage *c, struct parsed_cove
 int serve_coverage(struct server *s)
 {
 	const struct parse_request *r = &s->request;
-	struct parsed_coverage answer = {.id = r->id, .module = r->module};
+	struct parsed_coverage answer = {.error = 0};
 	struct parsed_share shares[PARSE_MAX_SHARES];
 	struct server_module *m;
-	struct buf text;
+	struct buf text = {.max = CODEC_MAX_TEXT};
 	int ret = 0;
 
-	buf_init(&text, CODEC_MAX_TEXT);
 	m = server_coverage(s, r->cursor == 0, &answer.error, &answer.reason);
 	if (m) {
 		ret = coverage_step(m->coverage, r->max ? r->max : PARSE_COVERAGE_PARTS);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/unwind/unwind.h"
 #include "tui/parser/serve_internal.h"
 
@@ -39,7 +40,7 @@ static struct module *module_on_stack(void *context, uint32_t number)
 
 	if (s->unwind->announced != number) {
 		s->unwind->announced = number;
-		if (server_answer(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
+		if (server_send(s, PARSED_AT, &at) || channel_flush(s->channel) < 0)
 			return NULL;
 	}
 	return server_module(s, number, &error, &reason);
@@ -70,11 +71,9 @@ static void process_release(struct server_unwind *u, struct process *p)
 
 void server_unwind_free(struct server *s)
 {
-	size_t i;
-
 	if (!s->unwind)
 		return;
-	for (i = 0; i < MAX_PROCESSES; i++)
+	for (size_t i = 0; i < MAX_PROCESSES; i++)
 		process_release(s->unwind, &s->unwind->processes[i]);
 	unwinder_free(s->unwind->unwinder);
 	free(s->unwind);
@@ -89,23 +88,18 @@ void server_unwind_forget(struct server *s, uint32_t module)
 
 static struct process *process_find(struct server_unwind *u, uint32_t pid)
 {
-	size_t i;
-
-	for (i = 0; i < MAX_PROCESSES; i++)
-		if (u->processes[i].map && u->processes[i].pid == pid)
-			return &u->processes[i];
-	return NULL;
+	return find_first(i, u->processes, MAX_PROCESSES,
+			  u->processes[i].map && u->processes[i].pid == pid);
 }
 
 /* Return a free slot with room for this many mappings. Evicts the least recently used processes. */
 static struct process *process_place(struct server_unwind *u, size_t nr_mappings)
 {
 	struct process *unused, *oldest;
-	size_t i;
 
 	for (;;) {
 		unused = oldest = NULL;
-		for (i = 0; i < MAX_PROCESSES; i++) {
+		for (size_t i = 0; i < MAX_PROCESSES; i++) {
 			struct process *p = &u->processes[i];
 
 			if (!p->map)
@@ -123,11 +117,10 @@ static struct unwind_map *map_of(const struct parse_request *r)
 {
 	struct unwind_mapping *list = calloc(r->nr_mappings + 1, sizeof(*list));
 	struct unwind_map *map;
-	uint32_t i;
 
 	if (!list)
 		return NULL;
-	for (i = 0; i < r->nr_mappings; i++) {
+	for (uint32_t i = 0; i < r->nr_mappings; i++) {
 		const struct parse_mapping *m = &r->mappings[i];
 
 		list[i] = (struct unwind_mapping){m->start, m->end, m->offset, m->module};
@@ -140,7 +133,7 @@ static struct unwind_map *map_of(const struct parse_request *r)
 int serve_mappings(struct server *s)
 {
 	const struct parse_request *r = &s->request;
-	struct parsed_mappings answer = {.id = r->id, .pid = r->pid};
+	struct parsed_mappings answer = {.error = 0};
 	struct server_unwind *u = unwind_state(s);
 	struct unwind_map *map = u && r->nr_mappings ? map_of(r) : NULL;
 	struct process *p = u ? process_find(u, r->pid) : NULL;
@@ -188,17 +181,14 @@ static int answer_frames(struct server *s, const struct unwind_stack *stack)
 {
 	struct parsed_frame frames[UNWIND_MAX_FRAMES];
 	struct parsed_frames answer = {
-	    .id = s->request.id,
-	    .pid = s->request.pid,
 	    .reason = unwind_stop_text(stack->stop),
 	    .stop = stack->stop,
 	    .missing = stack->missing,
 	    .nr = stack->nr,
 	    .frames = frames,
 	};
-	unsigned int i;
 
-	for (i = 0; i < stack->nr; i++) {
+	for (unsigned int i = 0; i < stack->nr; i++) {
 		const struct unwind_frame *f = &stack->frames[i];
 
 		frames[i] =
@@ -210,7 +200,7 @@ static int answer_frames(struct server *s, const struct unwind_stack *stack)
 int serve_unwind(struct server *s)
 {
 	const struct parse_request *r = &s->request;
-	struct parsed_frames refusal = {.id = r->id, .pid = r->pid};
+	struct parsed_frames refusal = {.error = 0};
 	struct unwind_memory memory;
 	struct unwind_stack stack;
 	struct unwind_input in;

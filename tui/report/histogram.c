@@ -8,17 +8,17 @@
 
 enum { MAX_BAR = 50, SHORT_GAP = 2 };
 
-struct row {
+struct histogram_row {
 	uint64_t count;
 	const struct peak *peak; /* the peak with most calls of this row, or NULL */
 	unsigned int gap;	 /* this row begins `gap` empty rows drawn as one; 0: it does not */
 };
 
-struct rows {
+struct histogram_rows {
 	unsigned int first, nr, resolution;
 	unsigned int lines;
 	uint64_t most;
-	struct row row[PT_BUCKETS];
+	struct histogram_row row[PT_BUCKETS];
 };
 
 static const struct peak *peak_of(const struct op *op, struct bucket_range range)
@@ -26,9 +26,8 @@ static const struct peak *peak_of(const struct op *op, struct bucket_range range
 	const struct peak *best = NULL, *p;
 	struct bucket_range both;
 	uint64_t most = 0, calls;
-	unsigned int i;
 
-	for (i = 0; i < op->nr_peaks + op->nr_folded; i++) {
+	for (unsigned int i = 0; i < op->nr_peaks + op->nr_folded; i++) {
 		p = i < op->nr_peaks ? &op->peaks[i] : &op->folded[i - op->nr_peaks];
 		both.low = p->range.low > range.low ? p->range.low : range.low;
 		both.high = p->range.high < range.high ? p->range.high : range.high;
@@ -43,13 +42,13 @@ static const struct peak *peak_of(const struct op *op, struct bucket_range range
 	return best;
 }
 
-static void fill_rows(struct rows *r, const struct op *op, unsigned int resolution)
+static void fill_rows(struct histogram_rows *r, const struct op *op, unsigned int resolution)
 {
-	unsigned int step = PT_RESOLUTION / resolution, i, j, last = 0;
+	unsigned int step = PT_RESOLUTION / resolution, j, last = 0;
 	uint64_t count;
 
-	*r = (struct rows){.first = PT_BUCKETS, .resolution = resolution};
-	for (i = 0; i < bucket_total(resolution); i++) {
+	*r = (struct histogram_rows){.first = PT_BUCKETS, .resolution = resolution};
+	for (unsigned int i = 0; i < bucket_total(resolution); i++) {
 		count = profile_count(&op->total, i, resolution);
 		if (!count)
 			continue;
@@ -61,12 +60,12 @@ static void fill_rows(struct rows *r, const struct op *op, unsigned int resoluti
 	if (r->first == PT_BUCKETS)
 		return;
 	r->nr = last - r->first + 1;
-	for (i = 0; i < r->nr; i++) {
+	for (unsigned int i = 0; i < r->nr; i++) {
 		j = r->first + i;
 		r->row[i].count = profile_count(&op->total, j, resolution);
 		r->row[i].peak = peak_of(op, (struct bucket_range){j * step, (j + 1) * step});
 	}
-	for (i = 0; i < r->nr; i = j) {
+	for (unsigned int i = 0; i < r->nr; i = j) {
 		for (j = i; j < r->nr && !r->row[j].count; j++)
 			;
 		if (j - i > SHORT_GAP)
@@ -88,20 +87,19 @@ static int rank_of(const struct op *op, int id)
 }
 
 /* The numbers of the peaks whose mode is in row i; for a shadow "~" and the number of its peak. */
-static struct text label(const struct rows *r, const struct op *op, unsigned int i)
+static struct text label(const struct histogram_rows *r, const struct op *op, unsigned int i)
 {
 	struct text t = {""};
-	unsigned int k;
 	size_t len;
 
-	for (k = 0; k < op->nr_peaks; k++) {
+	for (unsigned int k = 0; k < op->nr_peaks; k++) {
 		if (pt_bucket(op->peaks[k].mode_ns) / (PT_RESOLUTION / r->resolution) !=
 		    r->first + i)
 			continue;
 		len = strlen(t.s);
 		snprintf(t.s + len, sizeof(t.s) - len, "%s%d", len ? "," : "", op->peaks[k].rank);
 	}
-	for (k = 0; k < op->nr_folded && !t.s[0]; k++) {
+	for (unsigned int k = 0; k < op->nr_folded && !t.s[0]; k++) {
 		const struct peak *p = &op->folded[k];
 
 		if (p->shadow_of &&
@@ -111,7 +109,7 @@ static struct text label(const struct rows *r, const struct op *op, unsigned int
 	return t;
 }
 
-static const char *bracket(const struct rows *r, unsigned int i, bool ascii)
+static const char *bracket(const struct histogram_rows *r, unsigned int i, bool ascii)
 {
 	const struct peak *p = r->row[i].peak;
 	unsigned int next = i + (r->row[i].gap ? r->row[i].gap : 1);
@@ -151,8 +149,8 @@ static void put_bar(struct buf *out, uint64_t count, uint64_t most, unsigned int
 
 int histogram_append(struct buf *out, const struct op *op, const struct histogram_options *o)
 {
-	unsigned int resolution = o->resolution, i, width;
-	struct rows r;
+	unsigned int resolution = o->resolution, width;
+	struct histogram_rows r;
 
 	fill_rows(&r, op, resolution);
 	while (r.lines > o->max_rows && resolution > 1) {
@@ -161,7 +159,7 @@ int histogram_append(struct buf *out, const struct op *op, const struct histogra
 	}
 	width = o->columns > 41 ? o->columns - 21 : 20;
 	width = width > MAX_BAR ? MAX_BAR : width;
-	for (i = 0; i < r.nr; i += r.row[i].gap ? r.row[i].gap : 1) {
+	for (unsigned int i = 0; i < r.nr; i += r.row[i].gap ? r.row[i].gap : 1) {
 		buf_printf(out, "%4s %s ", label(&r, op, i).s, bracket(&r, i, o->ascii));
 		if (r.row[i].gap) {
 			buf_puts(out, "    ...\n");

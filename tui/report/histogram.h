@@ -4,8 +4,7 @@
  * proportion to the logarithm of the count. Peaks have brackets and a number at their modes.
  * Consecutive empty rows are drawn as one row.
  */
-#ifndef PEAKTOP_HISTOGRAM_H
-#define PEAKTOP_HISTOGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct histogram_options {
 
 /* Append the histogram to `out`; an empty profile appends nothing. Returns 0, -ENOMEM or -E2BIG. */
 int histogram_append(struct buf *out, const struct op *op, const struct histogram_options *o);
-
-#endif

@@ -2,6 +2,8 @@
 #include "tui/report/json_put.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +43,16 @@ void json_put(json_t *o, const char *key, json_t *value)
 void json_put_u64(json_t *o, const char *key, uint64_t v)
 {
 	json_put(o, key, json_u64(v));
+}
+
+void json_put_share(json_t *o, const char *key, double v)
+{
+	json_put(o, key, json_real(isfinite(v) ? round(fmin(fmax(v, 0), 1) * 1e9) / 1e9 : 0));
+}
+
+void json_put_address(json_t *o, uint64_t address)
+{
+	json_put(o, "address", json_sprintf("0x%" PRIx64, address));
 }
 
 void json_put_text(json_t *o, const char *key, const char *s)

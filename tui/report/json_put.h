@@ -6,8 +6,7 @@
  * the object: whatever could not be created counts as a failure, too. A failure is remembered, and
  * the next json_write() reports it. So a document can be built without a check for each step.
  */
-#ifndef PEAKTOP_JSON_PUT_H
-#define PEAKTOP_JSON_PUT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,6 +27,10 @@ json_t *json_text(const char *s, size_t most);
 void json_put(json_t *o, const char *key, json_t *value);
 /* Add an integer; larger values than INT64_MAX become INT64_MAX. */
 void json_put_u64(json_t *o, const char *key, uint64_t v);
+/* Add a share (0..1); what is out of range or not finite is cut off. */
+void json_put_share(json_t *o, const char *key, double v);
+/* Add the address of code, as text. */
+void json_put_address(json_t *o, uint64_t address);
 /* Add a sanitised text; add nothing if it is NULL or "". */
 void json_put_text(json_t *o, const char *key, const char *s);
 void json_append(json_t *array, json_t *value);
@@ -48,5 +51,3 @@ int json_write(json_t *json, enum json_end end, FILE *f);
 int json_write_text(FILE *f, const char *s);
 /* Write a newline and flush. Returns 0 or a negative errno. */
 int json_write_end(FILE *f);
-
-#endif

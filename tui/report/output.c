@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/words.h"
@@ -37,11 +38,8 @@ static int by_latency(const void *a, const void *b)
 {
 	const struct op *x = *(const struct op *const *)a, *y = *(const struct op *const *)b;
 
-	if (x->total.sum_ns != y->total.sum_ns)
-		return x->total.sum_ns < y->total.sum_ns ? 1 : -1;
-	if (x->oldest_open_ns != y->oldest_open_ns)
-		return x->oldest_open_ns < y->oldest_open_ns ? 1 : -1;
-	return (x->op > y->op) - (x->op < y->op);
+	return descending(x->total.sum_ns, y->total.sum_ns)
+	       ?: descending(x->oldest_open_ns, y->oldest_open_ns) ?: ascending(x->op, y->op);
 }
 
 int output_ops(struct model *m, const struct output_options *o, struct output_ops *ops)

@@ -6,8 +6,7 @@
  *
  * Each returns 0, -ENOMEM, or the negative errno of a failed write (-EPIPE, -ENOSPC, ...).
  */
-#ifndef PEAKTOP_OUTPUT_H
-#define PEAKTOP_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ double output_cost_host_percent(
 /* Append what the targets lost in percent of their CPU time or of one CPU, whichever is larger (the
  * rule of --max-overhead), with the other one in parentheses. Nothing if neither is known. */
 void output_cost_words(struct buf *out, const struct rec_cost *c);
-
-#endif

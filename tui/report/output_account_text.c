@@ -3,7 +3,6 @@
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/output_waits.h"
-#include "tui/report/words.h"
 
 enum { MAX_OUTPUT = 1 << 20, BAR_MAX = 40, BESIDE_BAR = 50 /* columns of the table */ };
 
@@ -60,9 +59,8 @@ int output_account_text(const struct wait_report *r, const struct output_options
 	unsigned int columns = output_columns(o),
 		     bar = columns > BESIDE_BAR ? columns - BESIDE_BAR : 0;
 	struct waits_account account = {.wall = 0};
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 
-	buf_init(&out, MAX_OUTPUT);
 	if (r->waits)
 		waits_account(r->waits, &account);
 	if (!account.total_ns) {

@@ -163,9 +163,8 @@ void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
 	uint64_t *busy = chains_busy_times(p->chains);
 	struct busy_thread thread;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	if (idle)
 		buf_printf(&line, "%s of the time idle or in a timed sleep",
 			   format_percent((double)idle / (double)a->total_ns).s);

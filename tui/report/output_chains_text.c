@@ -14,9 +14,8 @@ enum { MAX_OUTPUT = 16 << 20, MAX_STARTED = 5 };
 
 static void put_calls(struct buf *out, const struct wait_report *r, unsigned int columns)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	wait_calls_words(&line, r);
 	if (line.len && !line.err)
 		words_wrap(out, line.data, columns, "Calls:    ", 10);
@@ -27,12 +26,11 @@ void wait_observed_lines(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o)
 {
 	struct waits_stats s;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!r->waits)
 		return;
 	waits_stats(r->waits, &s);
-	buf_init(&line, MAX_OUTPUT);
 	wait_observed_words(&line, r, o, &s);
 	if (s.steal_ns)
 		buf_printf(&line, "; the host took %s from the CPUs meanwhile",
@@ -52,16 +50,15 @@ static void put_started(struct buf *out, const struct wait_report *r, uint64_t t
 {
 	struct waits_started started[MAX_STARTED];
 	uint32_t nr = waits_started(r->waits, started, MAX_STARTED);
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	while (nr && (double)started[nr - 1].ns < LEAST * (double)total_ns)
 		nr--;
 	if (!nr)
 		return;
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < nr; i++) {
 		buf_puts(&line, i ? ", " : "");
-		sanitise_append(&line, started[i].comm, strlen(started[i].comm));
+		sanitise_puts(&line, started[i].comm);
 		buf_printf(&line, " %u %s", started[i].tid, format_time(started[i].ns).s);
 	}
 	words_wrap(out, line.err ? "" : line.data, columns, "Started and not waited for: ", 2);
@@ -73,7 +70,7 @@ static int put_chains(struct buf *out, const struct wait_report *r, struct waits
 		      const struct waits_account *account, const struct output_options *o)
 {
 	unsigned int columns = output_columns(o);
-	int err = waits_chains_join(chains);
+	int err = waits_chains_join(chains, WAITS_BY_THREAD);
 
 	if (err)
 		return err;
@@ -92,10 +89,9 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 {
 	struct waits_chains chains = {0};
 	struct waits_account account = {.wall = 0};
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 
-	buf_init(&out, MAX_OUTPUT);
 	if (r->waits)
 		waits_account(r->waits, &account);
 	err = err ? err : put_chains(&out, r, &chains, &account, o);
@@ -116,11 +112,10 @@ int output_chains_of_text(const struct wait_report *r, const struct waits_lane *
 {
 	struct waits_chains chains = {0};
 	struct waits_account account = {.wall = 0};
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 	int err = r->waits ? waits_chains_of(r->waits, lane->tid, lane->start_ns, &chains, &account)
 			   : -ENOENT;
 
-	buf_init(&out, MAX_OUTPUT);
 	err = err ? err : put_chains(&out, r, &chains, &account, o);
 	waits_chains_release(&chains);
 	if (err == -ENOENT) {

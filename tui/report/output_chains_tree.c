@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/output_chains_tree.h"
@@ -39,7 +40,7 @@ void chains_put_task_name(struct buf *out, const struct waits_layer *l)
 {
 	if (l->tasks > 1)
 		buf_printf(out, "%u tasks named ", l->tasks);
-	sanitise_append(out, l->comm, strlen(l->comm));
+	sanitise_puts(out, l->comm);
 	if (l->tasks <= 1)
 		buf_printf(out, " %u", l->tid);
 }
@@ -101,7 +102,7 @@ uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t
 		for (uint32_t at = 1; at < nr; at++)
 			most = users[at].ns > most->ns ? &users[at] : most;
 		buf_puts(out, k ? ", " : ", last used by ");
-		sanitise_append(out, most->comm, strlen(most->comm));
+		sanitise_puts(out, most->comm);
 		buf_printf(out, " %s", format_time(most->ns).s);
 		most->ns = 0;
 	}
@@ -121,9 +122,8 @@ static void put_line(void *ctx, const struct wait_line *l)
 	const struct printer *p = ctx;
 	unsigned int indent = FIGURES + indent_of(l->depth);
 	char blank[FIGURES + 4 * DEEP];
-	struct buf first;
+	struct buf first = {.max = MAX_OUTPUT};
 
-	buf_init(&first, MAX_OUTPUT);
 	put_figures(&first, p, l->ns, l->count);
 	buf_printf(&first, "%*s", (int)indent_of(l->depth), "");
 	if (!first.err)
@@ -134,13 +134,29 @@ static void put_line(void *ctx, const struct wait_line *l)
 		words_wrap(p->out, l->stack, p->columns, blank, indent + 4);
 }
 
+/* Shortens a stack that is too long; its end, the function that ran or waited, says most. */
+static void leave_out_middle(struct buf *stack)
+{
+	const char *end;
+	size_t begin = STACK_BYTES / 3, room = STACK_BYTES - begin - 3;
+
+	if (stack->err || stack->len <= STACK_BYTES)
+		return;
+	begin = text_fit(stack->data, begin);
+	end = strstr(stack->data + stack->len - room, " > ");
+	if (!end)
+		end = stack->data + stack->len;
+	stack->len = begin + 3 + strlen(end);
+	memmove(stack->data + begin + 3, end, strlen(end) + 1);
+	memcpy(stack->data + begin, "...", 3);
+}
+
 static void give_node(const struct printer *p, uint32_t i, unsigned int depth)
 {
 	const struct waits_node *n = &p->chains->nodes[i],
 				*parent = n->parent == i ? NULL : &p->chains->nodes[n->parent];
 	struct wait_line l = {.depth = depth, .node = i, .ns = p->ns[i], .count = n->count};
 	struct buf words, stack;
-	size_t fit;
 
 	buf_init(&words, MAX_OUTPUT);
 	buf_init(&stack, MAX_OUTPUT);
@@ -153,12 +169,7 @@ static void give_node(const struct printer *p, uint32_t i, unsigned int depth)
 		wait_layer_words(&words, n);
 	}
 	wait_stack_words(&stack, p->r, &n->layer);
-	fit = stack.len && !stack.err ? text_fit(stack.data, STACK_BYTES) : stack.len;
-	if (fit < stack.len) {
-		stack.data[fit] = '\0';
-		stack.len = fit;
-		buf_puts(&stack, "...");
-	}
+	leave_out_middle(&stack);
 	l.words = words.data && !words.err ? words.data : "";
 	l.stack = stack.data && !stack.err ? stack.data : "";
 	p->give(p->ctx, &l);
@@ -211,7 +222,7 @@ static void put_subtree(const struct printer *p, uint32_t root)
 			continue;
 		}
 		give_node(p, i, depth + 1);
-		if (depth + 1 == sizeof(open) / sizeof(open[0]) || chains_is_handoff(p, i))
+		if (depth + 1 == ARRAY_SIZE(open) || chains_is_handoff(p, i))
 			continue;
 		depth++;
 		open[depth].at = p->first[i];
@@ -299,9 +310,7 @@ static int by_busy_time(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
 
-	if (x->busy_ns != y->busy_ns)
-		return x->busy_ns < y->busy_ns ? 1 : -1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
+	return descending(x->busy_ns, y->busy_ns) ?: descending(x->ns, y->ns);
 }
 
 static void put_thread(struct printer *p, const struct thread *t)
@@ -311,7 +320,7 @@ static void put_thread(struct printer *p, const struct thread *t)
 
 	p->whole = t->ns;
 	buf_putc(p->out, '\n');
-	sanitise_append(p->out, t->layer->comm, strlen(t->layer->comm));
+	sanitise_puts(p->out, t->layer->comm);
 	buf_printf(p->out, " %u", t->layer->tid);
 	if (t->layer->pid != t->layer->tid)
 		buf_printf(p->out, " (thread of %u)", t->layer->pid);
@@ -378,13 +387,12 @@ static int put_threads(struct printer *p)
 	uint32_t nr_threads, small = 0;
 	struct thread *threads = threads_of(p, &nr_threads);
 	uint64_t rest = 0, busy = 0;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!threads)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_threads; i++)
 		busy += threads[i].busy_ns;
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < nr_threads; i++) {
 		const struct thread *t = &threads[i];
 
@@ -395,7 +403,7 @@ static int put_threads(struct printer *p)
 		rest += t->ns;
 		if (small++ < SMALL_THREADS) {
 			buf_puts(&line, small > 1 ? ", " : "");
-			sanitise_append(&line, t->layer->comm, strlen(t->layer->comm));
+			sanitise_puts(&line, t->layer->comm);
 			buf_printf(&line, " %u", t->layer->tid);
 		}
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the tree of chains and the sentence above it share. Private to tui/report. */
-#ifndef PEAKTOP_OUTPUT_CHAINS_TREE_H
-#define PEAKTOP_OUTPUT_CHAINS_TREE_H
+#pragma once
 
 #include "tui/report/output_waits.h"
 
@@ -47,5 +46,3 @@ uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t
 uint64_t *chains_busy_times(const struct waits_chains *c);
 /* The sentence about the largest wait or run (output_chains_sentence.c). */
 void chains_put_sentence(const struct printer *p, const struct waits_account *a);
-
-#endif

@@ -38,9 +38,8 @@ static int by_slack(const void *a, const void *b, void *states)
 static void put_row(struct buf *out, const struct wait_report *r, uint32_t state,
 		    const char *figures, unsigned int columns)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	wait_state_label(&line, r, state);
 	words_wrap(out, line.err ? "" : line.data, columns, figures,
 		   (unsigned int)strlen(figures) + 2);
@@ -134,12 +133,11 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 {
 	struct critical_path *p = &c->path;
 	unsigned int shown = 0;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	char figures[192];
 
 	if (p->nr_edges)
 		qsort(p->edges, p->nr_edges, sizeof(*p->edges), by_critical_edge);
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < p->nr_edges && shown < MAX_EDGES && p->edges[i].critical_ns; i++) {
 		if (is_within(r, &p->edges[i]))
 			continue;
@@ -162,7 +160,7 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 /* "C 502 " */
 static void put_task(struct buf *out, const char *comm, uint32_t tid)
 {
-	sanitise_append(out, comm, strlen(comm));
+	sanitise_puts(out, comm);
 	buf_printf(out, " %u ", tid);
 }
 
@@ -172,17 +170,16 @@ static void put_queues(struct buf *out, const struct wait_report *r, unsigned in
 	struct waits_pressure queue[MAX_QUEUES];
 	uint64_t span;
 	uint32_t nr = waits_pressure(r->waits, queue, MAX_QUEUES, &span);
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	char figures[192];
 
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < nr && part(queue[i].ns, span) >= LEAST; i++) {
 		const struct waits_pressure *q = &queue[i];
 
 		if (!i)
 			buf_puts(out, "\nWho waits for room or data in a queue (newest window)\n");
 		buf_reset(&line);
-		sanitise_append(&line, q->queue, strlen(q->queue));
+		sanitise_puts(&line, q->queue);
 		buf_puts(&line, q->queue[0] ? " is " : "a queue is ");
 		buf_puts(&line, q->full ? "full: " : "empty: ");
 		put_task(&line, q->waiter, q->waiter_tid);
@@ -202,13 +199,12 @@ static void put_doubts(struct buf *out, const struct wait_report *r, const struc
 		       const struct output_options *o)
 {
 	struct waits_stats s;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	waits_stats(r->waits, &s);
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < c->nr_warnings; i++) {
 		buf_reset(&line);
-		sanitise_append(&line, c->warning[i], strlen(c->warning[i]));
+		sanitise_puts(&line, c->warning[i]);
 		words_wrap(out, line.err ? "" : line.data, output_columns(o), "Warning:  ", 10);
 	}
 	buf_reset(&line);

@@ -86,7 +86,7 @@ static void put_op(struct buf *out, const struct op *op, double elapsed_ns)
 	put_empty(out, 1);
 	put_u64(out, op->total.calls);
 	put_real(out, covered > 0 ? (double)op->total.calls / covered * 1e9 : 0);
-	put_u64(out, op->total.sum_ns);
+	put_u64(out, model_total_ns(op));
 	put_real(out, covered > 0 ? (double)op->time_ns / covered : 0);
 	put_empty(out, 2);
 	if (op->total.calls) {
@@ -129,12 +129,11 @@ int output_watch_csv(struct model *m, const struct output_options *o, FILE *f)
 {
 	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	struct output_ops ops;
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 	int err = output_ops(m, o, &ops);
 
 	if (err)
 		return err;
-	buf_init(&out, MAX_OUTPUT);
 	buf_puts(&out, header);
 	for (size_t i = 0; i < ops.nr; i++) {
 		const struct op *op = model_op_peaks(m, ops.list[i]->op);

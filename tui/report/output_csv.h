@@ -5,12 +5,9 @@
  * The column `peak` is empty in the row of an operation. Columns have the names and units of the
  * fields in JSON; a value that does not apply is empty.
  */
-#ifndef PEAKTOP_OUTPUT_CSV_H
-#define PEAKTOP_OUTPUT_CSV_H
+#pragma once
 
 #include "tui/report/output.h"
 
 /* Returns 0, -ENOMEM, or the negative errno of a failed write. */
 int output_watch_csv(struct model *m, const struct output_options *o, FILE *f);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Each returns 0, -ENOMEM, or the negative errno of a failed write.
  */
-#ifndef PEAKTOP_OUTPUT_DESCEND_H
-#define PEAKTOP_OUTPUT_DESCEND_H
+#pragma once
 
 #include <stdio.h>
 
@@ -68,8 +67,18 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
  * nothing was appended.
  */
 bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out);
-/* Append the part of the time that is not explained: "30% in callees that were not measured".
- * Append nothing if all is explained. */
+/*
+ * If the peak was not asked for, and another one has nearly as much of the time: appends a sentence
+ * that says so, since the next run may choose that one.
+ */
+void report_other_peak(const struct descend_report *r, struct buf *out);
+/*
+ * If the descent turned from calls that waited for a CPU to a peak: appends `begin` and what they
+ * did. False: nothing was appended.
+ */
+bool report_waited(const struct descend_report *r, const char *begin, struct buf *out);
+/* Write the part of the time that is not explained into the empty `out`: "30% in callees that were
+ * not measured"; nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,
 		    struct buf *out);
 enum evidence report_evidence(const struct descent_fnode *n);
@@ -97,20 +106,23 @@ void report_mean_count(struct buf *out, double mean);
 bool report_left(struct buf *out, const struct op *op);
 /* Append the short name of a function, sanitised; "module+0x..." if it has no name. */
 void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function);
-/* Append "store.c:88", sanitised. False: the source is not known; nothing was appended. */
-bool report_place(struct buf *out, const struct descent_driver *d, struct rec_code place);
-/* Append "store.c:88", sanitised. False: `line` is 0; nothing was appended. */
-bool report_line(struct buf *out, const char *file, uint32_t line);
+/* Append `before` and "store.c:88", sanitised. False: the source is not known; nothing was
+ * appended. */
+bool report_place(struct buf *out, const char *before, const struct descent_driver *d,
+		  struct rec_code place);
+/* The same for a line that is known already; 0: it is not. */
+bool report_line(struct buf *out, const char *before, const char *file, uint32_t line);
 /* Append where the last function of a path spent its time: "in the loop at hash.c:40-44 of mix
  * (inlined)". False: not known; nothing was appended. */
 bool report_where(struct buf *out, const struct descent_driver *d, const struct descent_path *p);
-/* Append the inlined functions that contain a call site, innermost first: "mix < fold". False:
- * there is none. */
-bool report_inlined_at(struct buf *out, const struct descent_driver *d, struct rec_code site);
+/* Append `before` and the inlined functions that contain a call site, innermost first: "mix < fold
+ * (inlined)". False: there is none; nothing was appended. */
+bool report_inlined_at(struct buf *out, const char *before, const struct descent_driver *d,
+		       struct rec_code site);
+/* Append the short name of a node's function, sanitised. */
+void report_name(struct buf *out, const struct descend_report *r, const struct descent_fnode *n);
 
 /* The name of the function or operation whose calls are explained: its label if it has no symbol.
  */
 void report_subject(const struct descend_report *r, const struct op *op,
 		    const struct descent_result *result, char *out, size_t size);
-
-#endif

@@ -14,19 +14,6 @@
 
 enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
 
-static void put_share(json_t *o, const char *key, double v)
-{
-	json_put(o, key, json_real(isfinite(v) ? fmin(fmax(v, 0), 1) : 0));
-}
-
-static void put_address(json_t *o, uint64_t offset)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, offset);
-	json_put(o, "address", json_string(text));
-}
-
 void report_put_line(json_t *o, const struct driver_symbol *s)
 {
 	if (!s || !s->file[0])
@@ -34,6 +21,13 @@ void report_put_line(json_t *o, const struct driver_symbol *s)
 	json_put_text(o, "file", s->file);
 	if (s->line)
 		json_put_u64(o, "line", s->line);
+}
+
+static json_t *name_json(const struct descent_driver *d, const struct descent_fnode *n)
+{
+	char name[NAME_MAX_BYTES];
+
+	return json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES);
 }
 
 /* Add the names of the inlined functions that contain a call site, innermost first. */
@@ -55,7 +49,7 @@ static json_t *call_site_json(const struct descent_driver *d, struct rec_code si
 	json_t *o = json_object();
 
 	report_put_line(o, driver_symbol(d, site.module, site.offset));
-	put_address(o, site.offset);
+	json_put_address(o, site.offset);
 	json_put_text(o, "module", driver_module(d, site.module));
 	put_inlined_at(o, d, site);
 	return o;
@@ -86,9 +80,9 @@ static json_t *inlined_json(const struct descent_driver *d, const struct descent
 	json_put_text(o, "file", l->file);
 	if (l->line)
 		json_put_u64(o, "line", l->line);
-	put_address(o, l->place.offset);
+	json_put_address(o, l->place.offset);
 	put_loop(o, l);
-	put_share(o, "share", p->share * (double)l->ns / (double)in->ns);
+	json_put_share(o, "share", p->share * (double)l->ns / (double)in->ns);
 	json_put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)));
 	return o;
 }
@@ -101,10 +95,8 @@ static void put_function(json_t *o, const struct descent_driver *d, const struct
 {
 	const struct driver_symbol *s =
 	    n->function.module ? driver_symbol(d, n->function.module, n->function.offset) : NULL;
-	char name[NAME_MAX_BYTES];
 
-	json_put(o, "function",
-		 json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES));
+	json_put(o, "function", name_json(d, n));
 	if (s)
 		json_put_text(o, "symbol", s->symbol);
 	if (n->function.module)
@@ -130,9 +122,9 @@ static json_t *frame_json(const struct descent_driver *d, const struct descent_f
 	put_function(o, d, n);
 	if (n->function.module) {
 		report_put_line(o, driver_symbol(d, n->function.module, n->function.offset));
-		put_address(o, n->function.offset);
+		json_put_address(o, n->function.offset);
 	}
-	put_share(o, "share", n->share);
+	json_put_share(o, "share", n->share);
 	put_figures(o, n);
 	if (n->records || !n->depth)
 		json_put_u64(o, "records", n->records);
@@ -142,11 +134,9 @@ static json_t *frame_json(const struct descent_driver *d, const struct descent_f
 
 static json_t *sibling_json(const struct descent_driver *d, const struct descent_fnode *n)
 {
-	char name[NAME_MAX_BYTES];
 	json_t *o = json_object();
 
-	json_put(o, "function",
-		 json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES));
+	json_put(o, "function", name_json(d, n));
 	if (n->records) {
 		json_put_u64(o, "latency_ns", n->latency_ns);
 		json_put_u64(o, "maxcount", n->maxcount);
@@ -154,13 +144,12 @@ static json_t *sibling_json(const struct descent_driver *d, const struct descent
 	return o;
 }
 
-/* Add the function that a loop calls: name "dlopen", detail "7 calls, 107 us each". */
-static void put_looped(json_t *o, const struct descent_driver *d,
-		       const struct descent_looped *looped)
+/* Add the function that a path calls: name "dlopen", detail "7 calls, 107 us each". */
+static void put_looped(json_t *o, const struct descent_driver *d, const struct descent_path *p)
 {
-	struct buf text;
+	const struct descent_looped *looped = &p->looped;
+	struct buf text = {.max = TEXT_MAX};
 
-	buf_init(&text, TEXT_MAX);
 	report_function(&text, d, looped->function);
 	json_put_text(o, "name", text.data);
 	buf_reset(&text);
@@ -168,11 +157,14 @@ static void put_looped(json_t *o, const struct descent_driver *d,
 		report_mean_count(&text, looped->calls);
 		buf_printf(&text, " calls, %s each", format_time(looped->mean_ns).s);
 		json_put(o, "calls", json_real(looped->calls));
+	} else if (p->cause.kind == CAUSE_UNMEASURED) {
+		buf_puts(&text, "by stack samples");
 	} else {
-		buf_puts(&text, "short calls, sampled");
+		buf_puts(&text, looped->share > 0 ? "short calls, sampled" : "short calls");
 	}
 	json_put_text(o, "detail", text.data);
-	put_share(o, "share", looped->share);
+	if (looped->share > 0)
+		json_put_share(o, "share", looped->share);
 	buf_release(&text);
 }
 
@@ -185,8 +177,8 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 	long long n;
 
 	json_put(o, "kind", json_string(cause_kind_text(c->kind)));
-	if (p->looped.share > 0) {
-		put_looped(o, d, &p->looped);
+	if (p->looped.share > 0 || p->looped.function.module) {
+		put_looped(o, d, p);
 		return o;
 	}
 	json_put_text(o, "name", c->name);
@@ -200,8 +192,9 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 
 		driver_narrow(d, p, &in);
 		buf_init(&where, TEXT_MAX);
-		if (in.nr ? report_line(&where, in.level[in.nr - 1].file, in.level[in.nr - 1].line)
-			  : report_place(&where, d, p->pcs[0].place))
+		if (in.nr ? report_line(&where, "", in.level[in.nr - 1].file,
+					in.level[in.nr - 1].line)
+			  : report_place(&where, "", d, p->pcs[0].place))
 			json_put_text(o, "detail", where.data);
 		buf_release(&where);
 	}
@@ -233,7 +226,7 @@ static json_t *stack_frame_json(const struct descent_driver *d, const struct rec
 	json_put_text(o, "module", driver_module(d, f->module));
 	if (place) {
 		report_put_line(o, driver_symbol(d, f->module, f->offset - 1));
-		put_address(o, f->offset);
+		json_put_address(o, f->offset);
 	}
 	return o;
 }
@@ -243,7 +236,7 @@ static json_t *kernel_frame_json(const struct descent_driver *d, const struct de
 {
 	json_t *o = stack_frame_json(d, f, false);
 
-	put_share(o, "share", p->share);
+	json_put_share(o, "share", p->share);
 	json_put(o, "evidence", json_string(evidence_text(p->kernel_evidence)));
 	return o;
 }
@@ -253,7 +246,7 @@ static json_t *callers_json(const struct descent_driver *d, const struct descent
 {
 	json_t *o = json_object(), *frames = json_array();
 
-	put_share(o, "share", c->share);
+	json_put_share(o, "share", c->share);
 	for (unsigned int i = c->nr_frames; i > 0; i--)
 		json_append(frames, stack_frame_json(d, &c->frame[i - 1], true));
 	json_put(o, "frames", frames);
@@ -274,7 +267,7 @@ static json_t *below_json(const struct descent_driver *d, const struct descent_p
 		json_put(o, "function", json_text(name, NAME_MAX_BYTES));
 		json_put(o, "module",
 			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES));
-		put_share(o, "share", f->share);
+		json_put_share(o, "share", f->share);
 		json_append(list, o);
 	}
 	return list;
@@ -288,7 +281,7 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 	struct inlined in;
 
 	driver_narrow(d, p, &in);
-	put_share(o, "share", p->share);
+	json_put_share(o, "share", p->share);
 	json_put(o, "cause", cause_json(d, p));
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
 	for (unsigned int i = 0; i < p->nr_frames; i++)
@@ -379,18 +372,15 @@ static json_t *intervals_json(const struct op *op, const struct peak *peak,
 static json_t *missing_json(const struct descent_driver *d, const struct descent_result *r)
 {
 	json_t *o = json_object();
-	char name[NAME_MAX_BYTES];
 
-	put_share(o, "unmeasured", r->missing.unmeasured);
-	put_share(o, "unknown", r->missing.unknown);
-	put_share(o, "host", r->missing.host);
-	put_share(o, "other", r->missing.other);
+	json_put_share(o, "unmeasured", r->missing.unmeasured);
+	json_put_share(o, "unsampled", r->missing.unsampled);
+	json_put_share(o, "unknown", r->missing.unknown);
+	json_put_share(o, "host", r->missing.host);
+	json_put_share(o, "other", r->missing.other);
 	if (r->missing.largest) {
-		json_put(
-		    o, "largest",
-		    json_text(driver_function(d, &r->nodes[r->missing.largest], name, sizeof(name)),
-			      NAME_MAX_BYTES));
-		put_share(o, "largest_share", r->missing.largest_share);
+		json_put(o, "largest", name_json(d, &r->nodes[r->missing.largest]));
+		json_put_share(o, "largest_share", r->missing.largest_share);
 	}
 	return o;
 }
@@ -405,9 +395,8 @@ static void put_note(json_t *notes, struct buf *text)
 static void put_notes(json_t *notes, const struct descend_report *r, const struct op *op,
 		      const struct descent_result *result)
 {
-	struct buf line;
+	struct buf line = {.max = NAME_MAX_BYTES};
 
-	buf_init(&line, NAME_MAX_BYTES);
 	if (result->refused[0]) {
 		buf_printf(&line, "no answer, because its figures contradict each other: %s",
 			   result->refused);
@@ -415,6 +404,8 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 	}
 	if (result->change[0])
 		json_append(notes, json_text(result->change, NAME_MAX_BYTES));
+	if (report_waited(r, "", &line))
+		put_note(notes, &line);
 	if (report_lacks_waits(&line, r, result))
 		put_note(notes, &line);
 	if (report_left(&line, op))
@@ -445,7 +436,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	json_put(o, "status", json_string(report_status(r, result)));
 	json_put_u64(o, "rounds", result->rounds);
 	json_put_u64(o, "calls_used", result->calls_used);
-	put_share(o, "explained", result->explained);
+	json_put_share(o, "explained", result->explained);
 	if (result->calls_used) {
 		json_put_u64(o, "mean_ns", result->latency_ns);
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));

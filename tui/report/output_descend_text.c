@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/output_descend_waits.h"
@@ -17,19 +18,6 @@ enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, SENTENCE_CAUSES = 3 };
 /* If the host's share exceeds this multiple of the program's own, it is reported first. */
 #define HOST_LEADS 3
 
-static void put_name(struct buf *out, const struct descend_report *r, const struct descent_fnode *n)
-{
-	const struct op *op = model_op_by_number(r->model, r->op);
-	char name[NAME_BYTES];
-
-	if (!n->site.module && op && op->label[0] &&
-	    !driver_symbol(r->driver, n->function.module, n->function.offset))
-		snprintf(name, sizeof(name), "%s", op->label);
-	else
-		driver_function(r->driver, n, name, sizeof(name));
-	report_short_name(out, name);
-}
-
 /* "serve > fetch > usleep at store.c:88, timed sleep" */
 static void put_path(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p)
@@ -40,17 +28,16 @@ static void put_path(struct buf *out, const struct descend_report *r,
 
 	for (unsigned int i = 0; i < named; i++) {
 		i = report_frame_between(out, i, named);
-		put_name(out, r, &result->nodes[p->frames[i]]);
+		report_name(out, r, &result->nodes[p->frames[i]]);
 	}
-	buf_init(&place, NAME_BYTES * 4);
-	if (report_place(&place, r->driver, last->site))
-		buf_printf(out, " at %s", place.data);
+	report_place(out, " at ", r->driver, last->site);
 	buf_puts(out, ", ");
 	report_path_cause(out, r->driver, p);
-	buf_reset(&place);
+	buf_init(&place, NAME_BYTES * 4);
 	if (report_where(&place, r->driver, p))
 		buf_printf(out, ", mostly %s", place.data);
 	buf_release(&place);
+	report_put_meanwhile(out, r, result, p);
 }
 
 /* If the answer is no root cause, begin the sentence with the reason. */
@@ -75,10 +62,8 @@ static void put_doubt(struct buf *out, const struct descend_report *r,
 /* The largest path whose cause is in the host (`host`), or in the program; NULL: there is none. */
 static const struct descent_path *largest_of(const struct descent_result *result, bool host)
 {
-	for (unsigned int i = 0; i < result->nr_paths; i++)
-		if (cause_of_host(result->paths[i].cause.kind) == host)
-			return &result->paths[i];
-	return NULL;
+	return find_first(i, result->paths, result->nr_paths,
+			  cause_of_host(result->paths[i].cause.kind) == host);
 }
 
 static void put_share(struct buf *out, double share)
@@ -119,12 +104,11 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 	unsigned int nr = 0;
 
 	for (const struct descent_path *p = first; p < result->paths + result->nr_paths; p++) {
-		struct buf text;
+		struct buf text = {.max = MAX_OUTPUT};
 
 		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share ||
 		    2 * p->share < first->share)
 			continue;
-		buf_init(&text, MAX_OUTPUT);
 		put_path(&text, r, result, p);
 		if (text.err) {
 			out->err = text.err;
@@ -239,6 +223,8 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 			   result.refused);
 	else
 		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
+	report_waited(r, ". Beside this, ", out);
+	report_other_peak(r, out);
 	descent_result_release(&result);
 }
 
@@ -247,8 +233,6 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 static void put_frame(struct buf *out, const struct descend_report *r,
 		      const struct descent_fnode *n, unsigned int level)
 {
-	struct buf place;
-
 	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s,
 		   format_time_fixed(n->latency_ns).s);
 	if (n->records || !n->depth)
@@ -257,14 +241,9 @@ static void put_frame(struct buf *out, const struct descend_report *r,
 	else
 		buf_printf(out, "%5s    %-5s", "-", "");
 	buf_printf(out, " %-9s %*s", report_evidence_words(report_evidence(n)), (int)level, "");
-	put_name(out, r, n);
-	buf_init(&place, NAME_BYTES * 4);
-	if (report_place(&place, r->driver, n->site))
-		buf_printf(out, " at %s", place.data);
-	buf_reset(&place);
-	if (report_inlined_at(&place, r->driver, n->site))
-		buf_printf(out, " in %s (inlined)", place.data);
-	buf_release(&place);
+	report_name(out, r, n);
+	report_place(out, " at ", r->driver, n->site);
+	report_inlined_at(out, " in ", r->driver, n->site);
 	if (n->in_loop)
 		buf_puts(out, ", in a loop");
 	buf_putc(out, '\n');
@@ -286,10 +265,7 @@ static void put_inlined(struct buf *out, const struct descend_report *r,
 			   (int)(2 * (p->nr_frames + i - 1)), "");
 		report_short_name(out, l->function);
 		buf_puts(out, ", inlined");
-		if (l->file[0] && l->line) {
-			buf_puts(out, ", at ");
-			report_line(out, l->file, l->line);
-		}
+		report_line(out, ", at ", l->file, l->line);
 		if (l->loop_first)
 			buf_printf(out, ", in the loop of lines %u-%u", l->loop_first,
 				   l->loop_last);
@@ -301,16 +277,15 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 			 const struct descent_result *result, const struct descent_path *p,
 			 const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!p->nr_siblings)
 		return;
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_siblings; i++) {
 		const struct descent_fnode *n = &result->nodes[p->siblings[i]];
 
 		buf_puts(&line, i ? ", " : "");
-		put_name(&line, r, n);
+		report_name(&line, r, n);
 		if (n->records)
 			buf_printf(&line, " %s", format_time(n->latency_ns).s);
 	}
@@ -322,11 +297,10 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 static void put_kernel(struct buf *out, const struct descend_report *r,
 		       const struct descent_path *p, const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!p->nr_kernel)
 		return;
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_kernel; i++) {
 		const struct rec_frame *f = &p->kernel[i];
 
@@ -342,11 +316,10 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
 		      const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!p->nr_below)
 		return;
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < p->nr_below; i++) {
 		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
 		report_function(&line, r->driver, p->below[i].function);
@@ -359,9 +332,8 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 static void put_callers(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result, const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < result->nr_callers; i++) {
 		const struct descent_callers *c = &result->callers[i];
 
@@ -383,9 +355,8 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 static void put_paths(struct buf *out, const struct descend_report *r,
 		      const struct descent_result *result, const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct descent_path *p = &result->paths[i];
 
@@ -415,9 +386,8 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		       const struct descent_result *result, const struct output_options *o)
 {
 	struct descent_progress now = {0};
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	if (result->status == DESCENT_IN_PROGRESS && !driver_over(r->driver))
 		descent_progress(driver_descent(r->driver), &now);
 	if (now.armed)
@@ -430,9 +400,8 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	    format_count(result->calls_used).s,
 	    format_percent(result->status == DESCENT_PARTLY ? result->named : result->explained).s);
 	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
-		struct buf missing;
+		struct buf missing = {.max = MAX_OUTPUT};
 
-		buf_init(&missing, MAX_OUTPUT);
 		report_missing(r, result, &missing);
 		if (missing.len)
 			buf_printf(&line, "; missing: %s", missing.data);
@@ -440,7 +409,7 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	}
 	if (result->change[0]) {
 		buf_puts(&line, "; ");
-		sanitise_append(&line, result->change, strlen(result->change));
+		sanitise_puts(&line, result->change);
 	}
 	buf_putc(out, '\n');
 	output_wrap(out, &line, o, "Status: ", 8);

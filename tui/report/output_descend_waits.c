@@ -7,18 +7,20 @@
 
 #include "analysis/base/format.h"
 #include "analysis/descent/path_waits.h"
+#include "analysis/waits/traces.h"
 #include "tui/report/json_put.h"
 #include "tui/report/output_waits.h"
 #include "tui/report/sanitise.h"
 
-enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20 };
+enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20, MANY_NODES = 2048 };
 
 static struct wait_report wait_report_for(const struct descend_report *r)
 {
 	return (struct wait_report){.model = r->model, .names = r->driver, .waits = r->waits};
 }
 
-/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
+/* The chains that begin on a path, as those of one thread; none if no waits were traced. 0 or
+ * -ENOMEM. */
 static int path_waits(const struct descend_report *r, const struct descent_result *result,
 		      const struct descent_path *p, struct waits_chains *out)
 {
@@ -31,7 +33,7 @@ static int path_waits(const struct descend_report *r, const struct descent_resul
 		return err;
 	err = path_waits_find(&all, result, p, out);
 	waits_chains_release(&all);
-	return err;
+	return err ? err : waits_chains_join(out, WAITS_BY_PROCESS);
 }
 
 int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
@@ -46,7 +48,6 @@ int report_wait_lines(const struct descend_report *report, const struct descent_
 		waits_chains_release(&chains);
 		return err;
 	}
-	waits_chains_join(&chains);
 	err = wait_subtrees_each(&r, &chains, fn, ctx);
 	waits_chains_release(&chains);
 	return err;
@@ -99,42 +100,43 @@ static json_t *wait_frames(const struct descent_driver *d, const struct hop *h)
 	return frames;
 }
 
-/* The layer that ended a wait; NULL if not known. */
+/* The layer that ended a wait; NULL if not known. Nothing is known of what a task did meanwhile. */
 static json_t *ended_by_json(const struct hop *h)
 {
-	static const char *const states[ENDED_KINDS] = {
-	    [ENDED_REQUEST] = "io",	 [ENDED_TIMER] = "timer",	  [ENDED_TASK] = "run",
-	    [ENDED_NETWORK] = "network", [ENDED_INTERRUPT] = "interrupt", [ENDED_SIGNAL] = "run"};
+	static const char *const states[ENDERS] = {
+	    [ENDER_REQUEST] = "io",	   [ENDER_TIMER] = "timer",
+	    [ENDER_OTHER_TIMER] = "timer", [ENDER_TASK] = "run",
+	    [ENDER_NETWORK] = "network",   [ENDER_SOFTIRQ] = "interrupt",
+	    [ENDER_IRQ] = "interrupt",	   [ENDER_UNKNOWN_IRQ] = "interrupt",
+	    [ENDER_IPI] = "interrupt"};
 	const struct rec_sleep *s = &h->sleep;
 	json_t *o;
 
-	if (s->ended_by >= ENDED_KINDS || !states[s->ended_by])
+	if (!states[h->ender])
 		return NULL;
 	o = json_object();
-	if (s->ended_by == ENDED_TASK) {
+	if (h->ender == ENDER_TASK) {
 		json_put_u64(o, "pid", s->waker_pid);
 		json_put_u64(o, "tid", s->waker_tid);
-		json_put_text(o, "comm", h->sleep.waker);
+		json_put_text(o, "comm", s->waker);
 	}
-	json_put(o, "state", json_string(states[s->ended_by]));
-	if (s->ended_by == ENDED_SIGNAL)
-		json_put_text(o, "detail", "a signal");
-	else if (s->ended_by == ENDED_REQUEST || s->ended_by == ENDED_NETWORK)
-		json_put_text(o, "detail", h->sleep.name[0] ? h->sleep.name : h->sleep.waker);
-	else if (s->ended_by != ENDED_TASK)
-		json_put_text(o, "detail", h->sleep.waker);
+	json_put(o, "state", json_string(states[h->ender]));
+	if (h->ender == ENDER_TASK)
+		json_put_text(o, "detail", "not traced");
+	else if (h->ender == ENDER_REQUEST || h->ender == ENDER_NETWORK)
+		json_put_text(o, "detail", s->name);
+	else
+		json_put_text(o, "detail",
+			      s->interrupt[0] ? s->interrupt : wait_ender_text(h->ender));
 	json_put(o, "frames", json_array());
 	return o;
 }
 
 static const char *wait_state(const struct hop *h)
 {
-	struct cause cause;
-
-	cause_of_sleep(&h->sleep, &cause);
-	return cause.kind == CAUSE_IO || cause.kind == CAUSE_PAGE_FAULT ? "io"
-	       : cause.kind == CAUSE_NETWORK				? "network"
-									: "sleep";
+	return h->cause == CAUSE_IO || h->cause == CAUSE_PAGE_FAULT ? "io"
+	       : h->cause == CAUSE_NETWORK			    ? "network"
+								    : "sleep";
 }
 
 /* A wait: the thread that waited, then the layer that ended the wait. */
@@ -214,44 +216,27 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 
 static void put_end(struct buf *out, const struct hop *h)
 {
-	switch ((enum sleep_end)h->sleep.ended_by) {
-	case ENDED_REQUEST:
-		buf_puts(out, "ended when the device completed the request");
-		return;
-	case ENDED_TIMER:
-		buf_puts(out, "ended by a timer");
-		return;
-	case ENDED_TASK:
+	const char *name = h->ender == ENDER_TASK ? h->sleep.waker : h->sleep.interrupt;
+
+	if (h->ender == ENDER_TASK)
 		buf_puts(out, "woken by ");
-		sanitise_append(out, h->sleep.waker, strlen(h->sleep.waker));
+	else
+		buf_printf(out, "ended by %s%s", wait_ender_text(h->ender), name[0] ? ": " : "");
+	sanitise_puts(out, name);
+	if (h->ender == ENDER_TASK)
 		buf_printf(out, " %u", h->sleep.waker_tid);
-		return;
-	case ENDED_NETWORK:
-		buf_puts(out, "ended by a packet");
-		return;
-	case ENDED_INTERRUPT:
-		buf_puts(out, "ended by interrupt ");
-		sanitise_append(out, h->sleep.waker, strlen(h->sleep.waker));
-		return;
-	case ENDED_SIGNAL:
-		buf_puts(out, "ended by a signal");
-		return;
-	default:
-		buf_puts(out, "not known what ended it");
-	}
 }
 
-/* "  waits in: serve > usleep > clock_nanosleep; ended by a timer; 29 of these waits, 87 ms" */
+/* "  waits in: serve > usleep > clock_nanosleep; ended by its timer; 29 of these waits, 87 ms" */
 static void put_wait(struct buf *out, const struct descend_report *r,
 		     const struct descent_result *result, const struct descent_path *p,
 		     const struct output_options *o)
 {
 	const struct hop *h = driver_wait(r->driver, result, p);
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	if (!h)
 		return;
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < h->nr_frames; i++) {
 		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
 		const struct driver_symbol *s =
@@ -270,6 +255,85 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
+/*
+ * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
+ * chain it is, or if it only waited for a CPU, which says nothing about its work.
+ */
+static uint32_t awaited_task(const struct waits_chains *c, uint32_t node)
+{
+	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
+		node = c->nodes[node].parent;
+	if (c->nodes[node].parent == node || c->nodes[node].layer.state == CHAIN_RUNNABLE)
+		return c->nr;
+	return node;
+}
+
+/* The function in which a task was; {0} if its stack is not known. */
+static struct rec_code innermost(const struct waits_layer *l)
+{
+	const struct rec_frame *f =
+	    l->user && l->user->nr_frames ? &l->user->frames[l->user->nr_frames - 1] : NULL;
+
+	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
+}
+
+/* True if two tasks did the same: threads that are started for each call have different numbers. */
+static bool did_same(const struct waits_layer *a, const struct waits_layer *b)
+{
+	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
+	       !strcmp(a->comm, b->comm) && code_equal(innermost(a), innermost(b));
+}
+
+/* What the awaited tasks did for most of the time that is not a wait for a CPU; nr: no such node.
+ */
+static uint32_t most_awaited(const struct waits_chains *c)
+{
+	uint64_t all = 0, most = 0;
+	uint32_t best = c->nr;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = awaited_task(c, i), other;
+		uint64_t ns = 0;
+
+		if (task == c->nr || !c->nodes[i].self_ns)
+			continue;
+		all += c->nodes[i].self_ns;
+		for (uint32_t k = 0; k < c->nr; k++) {
+			other = c->nodes[k].self_ns ? awaited_task(c, k) : c->nr;
+			if (other < c->nr &&
+			    did_same(&c->nodes[task].layer, &c->nodes[other].layer))
+				ns += c->nodes[k].self_ns;
+		}
+		best = ns > most ? task : best;
+		most = ns > most ? ns : most;
+	}
+	return 2 * most > all ? best : c->nr;
+}
+
+void report_put_meanwhile(struct buf *out, const struct descend_report *report,
+			  const struct descent_result *result, const struct descent_path *p)
+{
+	struct wait_report r = wait_report_for(report);
+	struct buf stack = {.max = MAX_OUTPUT};
+	struct waits_chains chains;
+	uint32_t node;
+
+	if (path_waits(report, result, p, &chains))
+		return;
+	node = chains.nr <= MANY_NODES ? most_awaited(&chains) : chains.nr;
+	if (node < chains.nr) {
+		buf_puts(out, "; meanwhile ");
+		sanitise_puts(out, chains.nodes[node].layer.comm);
+		buf_puts(out, " was ");
+		wait_layer_words(out, &chains.nodes[node]);
+		wait_stack_words(&stack, &r, &chains.nodes[node].layer);
+		if (stack.len)
+			buf_printf(out, " (%s)", stack.data);
+		buf_release(&stack);
+	}
+	waits_chains_release(&chains);
+}
+
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
 			  const struct output_options *o)
@@ -279,7 +343,6 @@ void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 
 	if (path_waits(report, result, p, &chains))
 		return;
-	waits_chains_join(&chains);
 	if (path_waits_largest(&chains) < chains.nr) {
 		buf_puts(out, "  waits (share of their time, in calls of this peak):\n");
 		wait_subtrees_text(out, &r, &chains, output_columns(o));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* For whom the calls of a path of a descent wait. Text from the target is sanitised here. */
-#ifndef PEAKTOP_OUTPUT_DESCEND_WAITS_H
-#define PEAKTOP_OUTPUT_DESCEND_WAITS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,6 +17,12 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
 			  const struct output_options *o);
+/*
+ * Append what the task did for which the calls of a path wait: "; meanwhile answerer was running
+ * (start > answer > load)". Nothing if it did several things, none of them for most of the time.
+ */
+void report_put_meanwhile(struct buf *out, const struct descend_report *report,
+			  const struct descent_result *result, const struct descent_path *p);
 /* Call `fn` for each line of that tree; not once if no chains were traced. Store their time in
  * *total_ns. 0 or -ENOMEM. */
 int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
@@ -34,5 +39,3 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 void report_put_line(json_t *o, const struct driver_symbol *s);
 /* The name of a place in code; without a name, module and offset. */
 void report_code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size);
-
-#endif

@@ -26,9 +26,8 @@ static void put_side(struct buf *out, const struct diff_report *r, const struct 
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct op *op = side[i];
 		double covered;
-		struct buf line;
+		struct buf line = {.max = MAX_REASON};
 
-		buf_init(&line, MAX_REASON);
 		if (!op) {
 			buf_puts(&line, "no call");
 		} else {
@@ -56,11 +55,10 @@ static void put_changed(struct buf *out, const struct diff_report *r, const stru
 {
 	const char *name = name_of(p->after ? p->after : p->before);
 	const struct compare_pair *c = p->compared;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
 	buf_putc(out, '\n');
-	buf_init(&line, MAX_OUTPUT);
-	sanitise_append(&line, name, strlen(name));
+	sanitise_puts(&line, name);
 	output_wrap(out, &line, o, "", 4);
 	for (unsigned int i = 0; i < c->nr_reasons; i++) {
 		buf_reset(&line);
@@ -76,9 +74,8 @@ static void put_names(struct buf *out, const struct diff *d, enum compare_verdic
 		      const char *first, const struct output_options *o)
 {
 	unsigned int nr = 0;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < d->result.nr; i++) {
 		const struct diff_pair *p = &d->pair[i];
 		const char *name = name_of(p->after ? p->after : p->before);
@@ -86,7 +83,7 @@ static void put_names(struct buf *out, const struct diff *d, enum compare_verdic
 		if (p->compared->verdict != verdict)
 			continue;
 		buf_puts(&line, nr++ ? ", " : "");
-		sanitise_append(&line, name, strlen(name));
+		sanitise_puts(&line, name);
 	}
 	if (nr)
 		output_wrap(out, &line, o, first, 4);
@@ -103,16 +100,15 @@ static void put_omitted(struct buf *out, const struct diff *d, enum diff_left_ou
 			const struct output_options *o)
 {
 	unsigned int nr = 0;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < d->nr_omitted; i++) {
 		const char *name = name_of(d->omitted[i].op);
 
 		if (d->omitted[i].why != why)
 			continue;
 		buf_puts(&line, nr++ ? ", " : "");
-		sanitise_append(&line, name, strlen(name));
+		sanitise_puts(&line, name);
 	}
 	if (nr)
 		output_wrap(out, &line, o, omission_texts[why], 4);
@@ -122,12 +118,11 @@ static void put_omitted(struct buf *out, const struct diff *d, enum diff_left_ou
 int output_diff_text(const struct diff_report *r, const struct output_options *o, FILE *f)
 {
 	const struct diff *d = r->diff;
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 
-	buf_init(&out, MAX_OUTPUT);
 	for (unsigned int i = 0; i < 2; i++) {
 		buf_puts(&out, session_names[i]);
-		sanitise_append(&out, r->file[i], strlen(r->file[i]));
+		sanitise_puts(&out, r->file[i]);
 		buf_putc(&out, '\n');
 		output_text_state(&out, r->model[i], o);
 		buf_putc(&out, '\n');
@@ -181,10 +176,9 @@ static json_t *reason_json(const struct compare_reason *reason, bool rates)
 {
 	const char *unit = !is_of_calls(reason->kind) ? "share" : rates ? "rate_hz" : "calls";
 	json_t *o = json_object();
-	struct buf words;
+	struct buf words = {.max = MAX_REASON};
 	char key[32];
 
-	buf_init(&words, MAX_REASON);
 	compare_reason_words(&words, reason, rates);
 	json_put(o, "kind", json_string(kinds[reason->kind]));
 	json_put_text(o, "text", words.data);

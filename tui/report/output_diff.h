@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Prints what changed between two sessions: the answer of `peaktop diff`. */
-#ifndef PEAKTOP_OUTPUT_DIFF_H
-#define PEAKTOP_OUTPUT_DIFF_H
+#pragma once
 
 #include "analysis/latency/diff.h"
 #include "tui/report/output.h"
@@ -15,5 +14,3 @@ struct diff_report {
 /* Both return 0, -ENOMEM, or the negative errno of a failed write. */
 int output_diff_text(const struct diff_report *r, const struct output_options *o, FILE *f);
 int output_diff_json(const struct diff_report *r, const struct output_options *o, FILE *f);
-
-#endif

@@ -11,7 +11,6 @@
 #include "analysis/base/format.h"
 #include "analysis/waits/traces.h"
 #include "tui/report/output_chains_tree.h"
-#include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
 enum { MAX_OUTPUT = 4 << 20, MAX_ROWS = 40, LABEL = 1024 };
@@ -76,12 +75,11 @@ static void put_box(struct flame *f, uint32_t i)
 	unsigned int from = (unsigned int)((double)f->start[i] * scale + 0.5),
 		     to = (unsigned int)((double)(f->start[i] + n->total_ns) * scale + 0.5), x;
 	char *row = f->cell + (size_t)f->depth[i] * f->columns;
-	struct buf label;
+	struct buf label = {.max = LABEL};
 
 	to = to < f->columns ? to : f->columns;
 	if (to <= from)
 		return;
-	buf_init(&label, LABEL);
 	put_label(&label, f, i);
 	/* in a narrow box the edge would hide the fill character, which shows the layer */
 	row[from] = to - from > 2 ? '|' : fill_of(&n->layer);
@@ -158,9 +156,8 @@ static void flame_release(struct flame *f)
 static void put_head(struct buf *out, const struct flame *f)
 {
 	uint64_t rest = f->chains->total_ns - f->total_ns;
-	struct buf line;
+	struct buf line = {.max = LABEL};
 
-	buf_init(&line, LABEL);
 	buf_printf(&line,
 		   "%s of the threads of the target as the width, who waited for whom from top to "
 		   "bottom; # running, - waiting, = device or network, %% waiting for a CPU",
@@ -197,11 +194,10 @@ static int put_flame(struct buf *out, const struct wait_report *r,
 int output_flame_text(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_chains chains = {0};
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 
-	err = err ? err : waits_chains_join(&chains);
-	buf_init(&out, MAX_OUTPUT);
+	err = err ? err : waits_chains_join(&chains, WAITS_BY_THREAD);
 	if (!err && chains.total_ns)
 		err = put_flame(&out, r, &chains, output_columns(o));
 	else if (!err)

@@ -112,9 +112,8 @@ static json_t *lost_json(const struct rec_loss *l)
 static json_t *phases_note(const struct rec_phases *p)
 {
 	json_t *note;
-	struct buf b;
+	struct buf b = {.max = 1 << 16};
 
-	buf_init(&b, 1 << 16);
 	words_phases(&b, p);
 	note = text(b.data && !b.err ? b.data : "only phases are counted");
 	buf_release(&b);
@@ -141,7 +140,6 @@ json_t *output_json_head(struct model *m, const char *kind, const struct output_
 	const struct rec_loss *loss = model_loss(m);
 	json_t *o = json_object();
 	json_t *notes = json_array();
-	size_t i;
 
 	json_put(o, "peaktop", json_string(PEAKTOP_VERSION));
 	json_put(o, "version", json_integer(JSON_VERSION));
@@ -150,7 +148,7 @@ json_t *output_json_head(struct model *m, const char *kind, const struct output_
 	json_put_u64(o, "elapsed_ns", opt->elapsed_ns ? opt->elapsed_ns : model_elapsed_ns(m));
 	json_put(o, "cost", cost_json(cost ? cost : &no_cost));
 	json_put(o, "lost", lost_json(loss ? loss : &no_loss));
-	for (i = 0; i < model_nr_notes(m); i++)
+	for (size_t i = 0; i < model_nr_notes(m); i++)
 		json_append(notes, text(model_note(m, i)->text));
 	if (model_phases(m))
 		json_append(notes, phases_note(model_phases(m)));
@@ -176,11 +174,10 @@ static json_t *bucket_json(unsigned int bucket, unsigned int resolution, uint64_
 static json_t *profile_json(const struct profile *p, unsigned int resolution, uint64_t *calls)
 {
 	json_t *all = json_array();
-	unsigned int i;
 	uint64_t count;
 
 	*calls = 0;
-	for (i = 0; i < bucket_total(resolution); i++) {
+	for (unsigned int i = 0; i < bucket_total(resolution); i++) {
 		count = profile_count(p, i, resolution);
 		if (!count)
 			continue;
@@ -192,14 +189,14 @@ static json_t *profile_json(const struct profile *p, unsigned int resolution, ui
 
 static json_t *slice_json(const struct slice *s, unsigned int resolution)
 {
-	unsigned int step = PT_RESOLUTION / resolution, i, bucket;
+	unsigned int step = PT_RESOLUTION / resolution, bucket;
 	json_t *buckets = json_array();
 	json_t *o = json_object();
 	uint64_t count;
 
 	json_put_u64(o, "start_ns", s->start_ns);
 	json_put_u64(o, "end_ns", s->end_ns);
-	for (i = 0; i < s->nr_buckets;) {
+	for (unsigned int i = 0; i < s->nr_buckets;) {
 		bucket = s->bucket[i] / step;
 		for (count = 0; i < s->nr_buckets && s->bucket[i] / step == bucket; i++)
 			count += s->count[i];
@@ -212,9 +209,8 @@ static json_t *slice_json(const struct slice *s, unsigned int resolution)
 static json_t *values_json(const struct peak *p)
 {
 	json_t *all = json_array(), *o;
-	unsigned int i;
 
-	for (i = 0; i < p->nr_values; i++) {
+	for (unsigned int i = 0; i < p->nr_values; i++) {
 		o = json_object();
 		json_put(o, "name", text(p->values[i].name));
 		json_put(o, "text", text(p->values[i].text));
@@ -228,9 +224,8 @@ static json_t *related_json(struct model *m, const struct peak *p)
 {
 	json_t *all = json_array(), *o;
 	const struct op *other;
-	unsigned int i, j;
 
-	for (i = 0; i < p->nr_related; i++) {
+	for (unsigned int i = 0; i < p->nr_related; i++) {
 		other = model_op_by_number(m, p->related[i].op);
 		if (!other)
 			continue;
@@ -238,7 +233,7 @@ static json_t *related_json(struct model *m, const struct peak *p)
 		json_put(o, "name", text(other->name));
 		if (other->layer == LAYER_FUNCTION)
 			json_put_text(o, "function", other->label);
-		for (j = 0; j < other->nr_peaks; j++) {
+		for (unsigned int j = 0; j < other->nr_peaks; j++) {
 			if (other->peaks[j].id == p->related[i].peak_id)
 				json_put_u64(o, "peak", (uint64_t)other->peaks[j].rank);
 		}
@@ -332,7 +327,6 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	json_t *o = json_object();
 	json_t *buckets, *peaks = json_array(), *folded = json_array(), *open = json_array();
 	uint64_t calls;
-	unsigned int i;
 
 	buckets = profile_json(&op->total, resolution, &calls);
 	json_put(o, "name", text(op->name));
@@ -346,7 +340,7 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	json_put_u64(o, "calls_low", op->calls_low);
 	json_put_u64(o, "calls_high", op->calls_high);
 	json_put_u64(o, "calls_seen", op->seen_calls);
-	json_put_u64(o, "total_ns", op->total.sum_ns);
+	json_put_u64(o, "total_ns", model_total_ns(op));
 	json_put_u64(o, "total_low_ns", whole(op->total_low_ns));
 	json_put_u64(o, "total_high_ns", whole(op->total_high_ns));
 	if (calls) {
@@ -362,7 +356,7 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	json_put_u64(o, "open", op->open);
 	if (op->open)
 		json_put_u64(o, "oldest_open_ns", op->oldest_open_ns);
-	for (i = 0; i < op->nr_open_calls; i++)
+	for (unsigned int i = 0; i < op->nr_open_calls; i++)
 		json_append(open, open_call_json(&op->open_calls[i]));
 	json_put(o, "open_calls", open);
 	json_put_u64(o, "abnormal", op->abnormal);
@@ -380,10 +374,10 @@ static json_t *op_json(struct model *m, const struct op *op, unsigned int resolu
 	}
 	json_put(o, "buckets_add_up", json_boolean(op->adds_up));
 	json_put(o, "buckets", buckets);
-	for (i = 0; i < op->nr_peaks; i++)
+	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		json_append(peaks, output_json_peak(m, op, &op->peaks[i]));
 	json_put(o, "peaks", peaks);
-	for (i = 0; i < op->nr_folded; i++)
+	for (unsigned int i = 0; i < op->nr_folded; i++)
 		json_append(folded, folded_json(op, &op->folded[i]));
 	json_put(o, "folded", folded);
 	return o;

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/descent/causes.h"
 #include "analysis/latency/syscall_args.h"
+#include "analysis/waits/kinds.h"
 #include "tui/report/json_put.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
@@ -53,38 +53,36 @@ static void put_call(struct buf *out, const struct rec_thread_snapshot *snapshot
 	buf_putc(out, ')');
 }
 
-static const char *object_words(const struct rec_thread_snapshot *snapshot)
+static bool is_futex(const struct rec_sleep *s)
 {
-	const char *call = snapshot->sleep.call;
+	return !strcmp(s->call, "futex");
+}
 
-	switch ((enum sleep_object)snapshot->sleep.object) {
-	case SLEEP_ON_NOTHING:
-		return "timed sleep";
-	case SLEEP_ON_FILE:
-		return "waiting for the file ";
-	case SLEEP_ON_DEVICE:
-		return "waiting for the device ";
-	case SLEEP_ON_SOCKET:
-	case SLEEP_ON_LOCAL:
-		return !strncmp(call, "accept", 6) ? "waiting for a connection on "
-						   : "waiting for the peer ";
-	case SLEEP_ON_PIPE:
-		return strstr(call, "write") ? "waiting for free space in "
-					     : "waiting for input from ";
-	case SLEEP_ON_CHILD:
-		return "waiting for a child";
-	case SLEEP_ON_PAGE:
-		return "waiting for a page of memory";
-	case SLEEP_ON_FUTEX:
-		return snapshot->sleep.exclusive ? "waiting for a lock"
-						 : "waiting for another thread";
-	case SLEEP_ON_FILE_LOCK:
-		return "waiting for a lock on the file ";
-	case SLEEP_ON_KERNEL_LOCK:
-		return "waiting for a lock in the kernel";
-	default:
-		return snapshot->sleep.name[0] ? "waiting for " : "waiting";
+/* What a thread waits for, in the words of all waits. */
+static void put_kind(struct buf *out, const struct rec_thread_snapshot *snapshot)
+{
+	const struct rec_sleep *s = &snapshot->sleep;
+	enum wait_kind kind = wait_kind_of_snapshot(snapshot);
+
+	buf_puts(out, wait_kind_info(kind)->text);
+	if (s->name[0]) {
+		buf_puts(out, ": ");
+		put_safe(out, s->name);
 	}
+	if (s->waker[0]) {
+		buf_puts(out, s->object == OBJECT_PIPE ? ", whose other end has " : ": ");
+		put_safe(out, s->waker);
+	}
+	if (s->holder[0]) {
+		buf_puts(out, wait_is_stop(kind) ? ": " : " held by ");
+		put_safe(out, s->holder);
+		if (s->doing && s->doing[0]) {
+			buf_puts(out, ", which ");
+			put_safe(out, s->doing);
+		}
+	}
+	if (is_futex(s))
+		buf_printf(out, ", at 0x%" PRIx64, s->args[0]);
 }
 
 /* One line that says what a thread waits for, sanitised, without newline. */
@@ -100,31 +98,7 @@ static void open_report_wait(struct buf *out, const struct rec_thread_snapshot *
 		}
 		return;
 	}
-	if (snapshot->state == 'T' || snapshot->state == 't')
-		buf_puts(out, "stopped by a signal or a debugger; ");
-	buf_puts(out, object_words(snapshot));
-	put_safe(out, s->name);
-	if (s->object == SLEEP_ON_PIPE && s->waker[0]) {
-		buf_puts(out, ", whose other end has ");
-		put_safe(out, s->waker);
-	}
-	if (s->object == SLEEP_ON_FUTEX) {
-		if (s->waker[0]) {
-			buf_puts(out, " to end: ");
-			put_safe(out, s->waker);
-		}
-		if (s->holder[0]) {
-			buf_puts(out, " held by ");
-			put_safe(out, s->holder);
-			if (s->doing && s->doing[0]) {
-				buf_puts(out, ", which ");
-				put_safe(out, s->doing);
-				buf_putc(out, ',');
-			}
-		}
-		buf_printf(out, "%s at 0x%" PRIx64,
-			   s->holder[0] && s->doing && s->doing[0] ? "" : ",", s->lock);
-	}
+	put_kind(out, snapshot);
 	if (s->syscall >= 0) {
 		buf_puts(out, ", in ");
 		put_call(out, snapshot);
@@ -142,7 +116,6 @@ static void put_frame(struct buf *out, const struct open_report *r,
 	const struct rec_code function = {f->module, f->function},
 			      place = {f->module, f->offset - (i + 1 < snapshot->nr_frames)};
 	const struct driver_symbol *s = driver_symbol(r->names, function.module, function.offset);
-	struct buf where;
 
 	buf_puts(out, asked ? "  > " : "    ");
 	if (s && s->function[0])
@@ -152,10 +125,7 @@ static void put_frame(struct buf *out, const struct open_report *r,
 		buf_printf(out, "+0x%" PRIx64, f->function ? f->function : f->offset);
 	} else
 		buf_printf(out, "0x%" PRIx64 " (code without a file)", f->offset);
-	buf_init(&where, NAME_BYTES);
-	if (report_place(&where, r->names, place))
-		buf_printf(out, " at %s", where.data);
-	buf_release(&where);
+	report_place(out, " at ", r->names, place);
 	buf_putc(out, '\n');
 }
 
@@ -225,9 +195,8 @@ void open_report_lines(const struct open_report *r, struct buf *out)
 
 int output_open_text(const struct open_report *r, const struct output_options *o, FILE *f)
 {
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 
-	buf_init(&out, MAX_OUTPUT);
 	open_report_lines(r, &out);
 	buf_putc(&out, '\n');
 	output_text_state(&out, r->model, o);
@@ -290,14 +259,13 @@ static json_t *wait_json(const struct rec_thread_snapshot *snapshot)
 {
 	json_t *o = json_object();
 	struct cause cause;
-	struct buf text;
+	struct buf text = {.max = TEXT_MAX};
 
-	cause_of_sleep(&snapshot->sleep, &cause);
+	cause_of_sleep(&snapshot->sleep, snapshot->kernel, &cause);
 	json_put(o, "kind", json_string(cause_kind_text(cause.kind)));
 	json_put_text(o, "name", cause.name);
-	if (snapshot->sleep.object == SLEEP_ON_FUTEX)
-		put_hex(o, "lock", snapshot->sleep.lock);
-	buf_init(&text, TEXT_MAX);
+	if (is_futex(&snapshot->sleep))
+		put_hex(o, "lock", snapshot->sleep.args[0]);
 	open_report_wait(&text, snapshot);
 	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len));
 	buf_release(&text);

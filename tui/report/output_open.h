@@ -4,8 +4,7 @@
  * screen: each thread in such a call, the age of the call, what the thread waits for, and its
  * stack. Names of the target and the host are sanitised here.
  */
-#ifndef PEAKTOP_OUTPUT_OPEN_H
-#define PEAKTOP_OUTPUT_OPEN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -29,5 +28,3 @@ void open_report_lines(const struct open_report *r, struct buf *out);
 
 int output_open_json(const struct open_report *r, const struct output_options *o, FILE *f);
 int output_open_text(const struct open_report *r, const struct output_options *o, FILE *f);
-
-#endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/histogram.h"
@@ -19,10 +20,9 @@ enum {
 /* Append `s`, sanitised, padded or cut with a mark to `columns` (0: neither). */
 static void put_cell(struct buf *out, const char *s, unsigned int columns)
 {
-	struct buf safe;
+	struct buf safe = {.max = MAX_OUTPUT};
 	size_t n;
 
-	buf_init(&safe, MAX_OUTPUT);
 	if (sanitise_append(&safe, s, strnlen(s, 64 << 10))) {
 		out->err = safe.err;
 		return;
@@ -45,13 +45,12 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 {
 	size_t nr = model_nr_targets(m), i;
 	const struct rec_target *t;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (i = 0; i < nr && i < 8; i++) {
 		t = model_target(m, i);
 		buf_puts(&line, i ? ", " : "");
-		sanitise_append(&line, t->comm, strlen(t->comm));
+		sanitise_puts(&line, t->comm);
 		buf_printf(&line, " (pid %u", t->pid);
 		if (t->ns_pid && t->ns_pid != t->pid)
 			buf_printf(&line, ", pid %u in its container", t->ns_pid);
@@ -73,10 +72,9 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
 	const struct rec_meta *meta = model_meta(m);
 	double host = output_cost_host_percent(c) / 100;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	size_t before;
 
-	buf_init(&line, MAX_OUTPUT);
 	if (c->allowed_ns && meta)
 		buf_printf(&line, "used %s of the %s that --max-overhead %g allows: ",
 			   format_time(output_cost_target_ns(c)).s, format_time(c->allowed_ns).s,
@@ -103,15 +101,13 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 
 static void put_notes(struct buf *out, const struct model *m, const struct output_options *o)
 {
-	struct buf line;
-	size_t i;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
-	for (i = 0; i < model_nr_notes(m); i++) {
+	for (size_t i = 0; i < model_nr_notes(m); i++) {
 		if (o->said_errors && model_note(m, i)->level == NOTE_ERROR)
 			continue;
 		buf_reset(&line);
-		sanitise_append(&line, model_note(m, i)->text, strlen(model_note(m, i)->text));
+		sanitise_puts(&line, model_note(m, i)->text);
 		output_wrap(out, &line, o, "Note:   ", 8);
 	}
 	if (model_phases(m)) {
@@ -131,7 +127,7 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 {
 	const struct profile *p = &op->total;
 	unsigned int room = columns - TABLE_FIGURES - (with_open ? FORMAT_TIME_WIDTH + 1 : 0);
-	struct buf name;
+	struct buf name = {.max = MAX_OUTPUT};
 
 	buf_printf(out, "%s %s %s ", format_count_fixed(p->calls).s,
 		   format_rate_fixed(elapsed > 0 ? (double)p->calls / elapsed * 1e9 : -1).s,
@@ -150,7 +146,6 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 		buf_printf(out, "%7s ", "now");
 	else if (with_open)
 		buf_printf(out, "%7s ", "-");
-	buf_init(&name, MAX_OUTPUT);
 	words_op_name(&name, m, op);
 	put_cell(out, name.data ? name.data : "", room);
 	buf_release(&name);
@@ -164,15 +159,14 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, s
 {
 	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	bool with_open = false;
-	size_t i;
 
-	for (i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++)
 		with_open |= ops[i]->open > 0;
 	buf_printf(out,
 		   "      calls\n"
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
-	for (i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++)
 		put_row(out, m, ops[i], model_covered_ns(ops[i], elapsed), output_columns(o),
 			with_open);
 }
@@ -182,10 +176,9 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, s
 static void put_peak(struct buf *out, struct model *m, const struct op *op, const struct peak *p,
 		     const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	char first[32];
 
-	buf_init(&line, MAX_OUTPUT);
 	words_peak(&line, p);
 	snprintf(first, sizeof(first), "Peak %d: ", p->rank);
 	output_wrap(out, &line, o, first, 8);
@@ -206,21 +199,20 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	    .max_rows = 40,
 	    .ascii = o->ascii,
 	};
-	struct buf line;
-	unsigned int i;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	words_op_name(&line, m, op);
 	buf_printf(&line, ": %s %s, %s in all", format_count(op->total.calls).s,
 		   op->total.calls == 1 ? "call" : "calls", format_time(op->total.sum_ns).s);
 	if (op->total.calls)
 		buf_printf(&line, ", %s", format_range(op->total.min_ns, op->total.max_ns).s);
-	for (i = 0; op->total.calls && !op->below_measurable && i < OUTPUT_QUANTILES; i++)
+	for (unsigned int i = 0; op->total.calls && !op->below_measurable && i < OUTPUT_QUANTILES;
+	     i++)
 		buf_printf(&line, ", %s %s", output_quantiles[i].text,
 			   format_time(profile_quantile(&op->total, output_quantiles[i].q)).s);
 	if (op->placement[0]) {
 		buf_puts(&line, "; ");
-		sanitise_append(&line, op->placement, strlen(op->placement));
+		sanitise_puts(&line, op->placement);
 	}
 	buf_putc(out, '\n');
 	output_wrap(out, &line, o, "", 4);
@@ -230,17 +222,13 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 		output_wrap(out, &line, o, "- ", 2);
 	buf_release(&line);
 	histogram_append(out, op, &h);
-	for (i = 0; i < op->nr_peaks; i++)
+	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		put_peak(out, m, op, &op->peaks[i], o);
 }
 
 static bool any_requested(const struct op **ops, size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
-		if (ops[i]->requested[0])
-			return true;
-	}
-	return false;
+	return any_of(i, nr, ops[i]->requested[0]);
 }
 
 void output_text_state(struct buf *out, const struct model *m, const struct output_options *o)
@@ -269,12 +257,11 @@ int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 	struct output_ops ops;
 	const struct op *full;
 	bool requested;
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 	int err = output_ops(m, o, &ops);
 
 	if (err)
 		return err;
-	buf_init(&out, MAX_OUTPUT);
 	put_targets(&out, m, o);
 	put_cost(&out, m, o);
 	put_notes(&out, m, o);
@@ -304,7 +291,6 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 	const struct rec_meta *meta = model_meta(m);
 	const struct rec_check *c;
 	struct buf out, line;
-	size_t i;
 
 	buf_init(&out, MAX_OUTPUT);
 	buf_init(&line, MAX_OUTPUT);
@@ -312,7 +298,7 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 	put_cell(&out, meta && meta->kernel[0] ? meta->kernel : "unknown", 0);
 	buf_putc(&out, '\n');
 	put_notes(&out, m, o);
-	for (i = 0; i < model_nr_checks(m); i++) {
+	for (size_t i = 0; i < model_nr_checks(m); i++) {
 		c = model_check(m, i);
 		buf_puts(&out, c->ok ? "\nok       " : "\nMISSING  ");
 		put_cell(&out, c->name, 0);
@@ -320,12 +306,12 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 		buf_reset(&line);
 		if (c->needed_for[0]) {
 			buf_puts(&line, "for ");
-			sanitise_append(&line, c->needed_for, strlen(c->needed_for));
+			sanitise_puts(&line, c->needed_for);
 			buf_putc(&line, '\n');
 		}
 		if (!c->ok && c->remedy[0]) {
 			buf_puts(&line, "remedy: ");
-			sanitise_append(&line, c->remedy, strlen(c->remedy));
+			sanitise_puts(&line, c->remedy);
 		}
 		if (line.len)
 			output_wrap(&out, &line, o, "         ", 9);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The chronological view of waits as text: one line per followed task, time across. */
-#ifndef PEAKTOP_OUTPUT_TIMELINE_H
-#define PEAKTOP_OUTPUT_TIMELINE_H
+#pragma once
 
 #include "tui/report/output_waits.h"
 
@@ -22,5 +21,3 @@ struct timeline_shown {
 /* `shown` may be NULL. 0 or a negative errno. */
 int output_timeline_text(const struct wait_report *r, const struct timeline_ask *ask,
 			 const struct output_options *o, struct timeline_shown *shown, FILE *f);
-
-#endif

@@ -102,10 +102,9 @@ static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t c
 		     const struct output_options *o)
 {
 	double cell_ns = (double)(t->to_ns - t->from_ns) / cells;
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	char scale[64], end[64];
 
-	buf_init(&line, MAX_OUTPUT);
 	buf_printf(&line,
 		   "%s of the threads of the target and of the tasks that wake them, %s per "
 		   "column; ",
@@ -129,10 +128,9 @@ static void put_links(struct buf *out, const struct wait_report *r, const struct
 		      unsigned int columns)
 {
 	struct lane_waker by[LETTERS];
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 	unsigned int nr = 0;
 
-	buf_init(&line, MAX_OUTPUT);
 	for (uint32_t i = 0; i < t->nr && i < LETTERS; i++) {
 		uint32_t n =
 		    waits_lane_wakers(r->waits, &t->lane[i], t->from_ns, t->to_ns, by, LETTERS);
@@ -185,12 +183,11 @@ int output_timeline_text(const struct wait_report *r, const struct timeline_ask 
 			 const struct output_options *o, struct timeline_shown *shown, FILE *f)
 {
 	struct timeline_shown *t = shown ? shown : calloc(1, sizeof(*t));
-	struct buf out;
+	struct buf out = {.max = MAX_OUTPUT};
 
 	if (!t)
 		return -ENOMEM;
 	memset(t, 0, sizeof(*t));
-	buf_init(&out, MAX_OUTPUT);
 	put_timeline(&out, r, ask, o, t);
 	if (!shown)
 		free(t);

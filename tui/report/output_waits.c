@@ -15,18 +15,13 @@
 
 enum { MAX_FOLDED = 256 << 20, KERNEL_NAMES = 6 /* functions shown of a thread of the kernel */ };
 
-static void put(struct buf *out, const char *s)
-{
-	sanitise_append(out, s, strlen(s));
-}
-
 /* Append `before` and a name, unless the name is empty. */
 static void put_after(struct buf *out, const char *before, const char *name)
 {
 	if (!name[0])
 		return;
 	buf_puts(out, before);
-	put(out, name);
+	sanitise_puts(out, name);
 }
 
 static void put_run(struct buf *out, const struct waits_node *n)
@@ -90,6 +85,8 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 		buf_puts(out, ", again and again until its timer");
 	if (l->notes & NOTE_BEFORE)
 		buf_puts(out, ", since before the observation");
+	if (l->notes & NOTE_SIGNAL)
+		buf_puts(out, ", ended by a signal");
 	if (l->notes & NOTE_STILL)
 		buf_puts(out, ", still asleep at the end");
 	if (l->hint[0]) {
@@ -144,7 +141,7 @@ void wait_layer_words(struct buf *out, const struct waits_node *n)
 
 void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f)
 {
-	report_function(out, r->names, (struct rec_code){f->module, f->function});
+	report_function(out, r->names, (struct rec_code){f->module, f->function ?: f->offset});
 }
 
 /* True for functions that only start a program or a thread, e.g. _start: all stacks have them. */
@@ -197,7 +194,7 @@ void wait_stack_words(struct buf *out, const struct wait_report *r, const struct
 
 static void put_machine(struct buf *out, const struct waits_state *s)
 {
-	put(out, s->machine[0] ? s->machine : "(unnamed)");
+	sanitise_puts(out, s->machine[0] ? s->machine : "(unnamed)");
 	if (s->tid)
 		buf_printf(out, " %u", s->tid);
 }
@@ -206,7 +203,7 @@ void wait_state_words(struct buf *out, const struct wait_report *r, const struct
 {
 	const char *call = s->syscall >= 0 ? syscall_name((unsigned int)s->syscall) : NULL;
 
-	put(out, s->what);
+	sanitise_puts(out, s->what);
 	if (call)
 		buf_printf(out, " in %s", call);
 	if (s->ender)

@@ -4,8 +4,7 @@
  * (docs/peaktop.schema.json) or as text. Names of the target and the host are sanitised here. Each
  * returns 0, -ENOMEM, or the negative errno of a failed write.
  */
-#ifndef PEAKTOP_OUTPUT_WAITS_H
-#define PEAKTOP_OUTPUT_WAITS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -103,5 +102,3 @@ void wait_calls_words(struct buf *out, const struct wait_report *r);
 /* The share of the whole measurement in which waits were observed, 0..1. */
 double wait_share_observed(const struct wait_report *r, const struct output_options *o,
 			   const struct waits_stats *stats);
-
-#endif

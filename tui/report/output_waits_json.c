@@ -3,10 +3,10 @@
 #include "tui/report/output_waits.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/waits/pressure.h"
 #include "analysis/waits/traces.h"
@@ -20,19 +20,14 @@ enum {
 	MAX_STARTED = 64,
 };
 
-static void put_share(json_t *o, const char *key, double v)
-{
-	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9));
-}
-
-/* Add what was appended to `b`, which is sanitised; `b` is emptied. */
+/* Add what was appended to `b`, which is sanitised, and release it. */
 static void put_buf(json_t *o, const char *key, struct buf *b)
 {
 	if (b->err)
 		json_fail();
 	else if (b->len)
 		json_put(o, key, json_stringn(b->data, b->len));
-	buf_reset(b);
+	buf_release(b);
 }
 
 /* The fields of every document, and what was observed. */
@@ -40,11 +35,10 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 {
 	json_t *json = output_json_head(r->model, kind, o), *notes = json_object_get(json, "notes");
 	struct waits_stats stats = {0};
-	struct buf b;
+	struct buf b = {.max = MAX_WORDS};
 
 	if (r->waits)
 		waits_stats(r->waits, &stats);
-	buf_init(&b, MAX_WORDS);
 	wait_calls_words(&b, r);
 	if (b.len)
 		json_append(notes, json_stringn(b.data, b.len));
@@ -55,7 +49,7 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 	}
 	buf_release(&b);
 	json_put_u64(json, "observed_ns", stats.observed_ns);
-	put_share(json, "share_of_time_observed", wait_share_observed(r, o, &stats));
+	json_put_share(json, "share_of_time_observed", wait_share_observed(r, o, &stats));
 	json_put_u64(json, "windows", stats.windows);
 	json_put_u64(json, "steal_ns", stats.steal_ns);
 	return json;
@@ -70,15 +64,13 @@ static void put_user_frame(json_t *frames, const struct wait_report *r, const st
 	const struct driver_symbol *function = driver_symbol(r->names, f->module, f->function),
 				   *line = driver_symbol(r->names, place.module, place.offset);
 	json_t *o = json_object();
-	struct buf b;
+	struct buf b = {.max = MAX_WORDS};
 
-	buf_init(&b, MAX_WORDS);
 	if (function && function->function[0])
-		sanitise_append(&b, function->function, strlen(function->function));
+		sanitise_puts(&b, function->function);
 	else
 		wait_frame_name(&b, r, f);
 	put_buf(o, "function", &b);
-	buf_release(&b);
 	json_put_text(o, "module", driver_module(r->names, f->module));
 	/* samples of one function are one layer, whatever line they fell on */
 	if (!sampled && line && line->file[0]) {
@@ -94,12 +86,10 @@ static void put_kernel_frames(json_t *frames, const char *kernel)
 	while (*kernel) {
 		size_t n = strcspn(kernel, ";");
 		json_t *o = json_object();
-		struct buf b;
+		struct buf b = {.max = MAX_WORDS};
 
-		buf_init(&b, MAX_WORDS);
 		sanitise_append(&b, kernel, n);
 		put_buf(o, "function", &b);
-		buf_release(&b);
 		json_put(o, "module", json_string("kernel"));
 		json_append(frames, o);
 		kernel += n + (kernel[n] == ';');
@@ -110,7 +100,7 @@ static json_t *layer_json(const struct wait_report *r, const struct waits_node *
 {
 	const struct waits_layer *l = &n->layer;
 	json_t *o = json_object(), *frames = json_array();
-	struct buf b;
+	struct buf b = {.max = MAX_WORDS};
 
 	if (l->tid) {
 		json_put_u64(o, "pid", l->pid);
@@ -118,10 +108,8 @@ static json_t *layer_json(const struct wait_report *r, const struct waits_node *
 		json_put_text(o, "comm", l->comm);
 	}
 	json_put(o, "state", json_string(layer_state_text(l->state)));
-	buf_init(&b, MAX_WORDS);
 	wait_layer_words(&b, n);
 	put_buf(o, "detail", &b);
-	buf_release(&b);
 	for (uint32_t i = 0; l->user && i < l->user->nr_frames; i++)
 		put_user_frame(frames, r, &l->user->frames[i], i + 1 == l->user->nr_frames,
 			       l->user->number & TRACE_SAMPLED);
@@ -175,18 +163,18 @@ static void put_accounting(json_t *o, const struct waits_account *account)
 
 		json_put(row, "category", json_string(wait_account_text((enum wait_account)a)));
 		json_put_u64(row, "ns", account->ns[a]);
-		put_share(row, "share",
-			  account->total_ns ? (double)account->ns[a] / (double)account->total_ns
-					    : 0);
+		json_put_share(
+		    row, "share",
+		    account->total_ns ? (double)account->ns[a] / (double)account->total_ns : 0);
 		json_append(list, row);
 	}
 	json_put(o, "accounting", list);
-	put_share(o, "accounted_wall", account->wall);
-	put_share(o, "accounted_rsp", account->rsp);
-	put_share(o, "unknown", account->unknown);
+	json_put_share(o, "accounted_wall", account->wall);
+	json_put_share(o, "accounted_rsp", account->rsp);
+	json_put_share(o, "unknown", account->unknown);
 	/* the common object of this name has another one here */
 	json_put(o, "losses", json_incref(json_object_get(o, "lost")));
-	put_share(o, "lost", account->lost);
+	json_put_share(o, "lost", account->lost);
 }
 
 static void put_started(json_t *o, const struct wait_report *r)
@@ -294,12 +282,10 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 
 static void put_label(json_t *o, const char *key, const struct wait_report *r, uint32_t state)
 {
-	struct buf b;
+	struct buf b = {.max = MAX_WORDS};
 
-	buf_init(&b, MAX_WORDS);
 	wait_state_label(&b, r, state);
 	put_buf(o, key, &b);
-	buf_release(&b);
 }
 
 static json_t *state_json(const struct wait_report *r, const struct waits_critical *c, uint32_t i)
@@ -307,20 +293,18 @@ static json_t *state_json(const struct wait_report *r, const struct waits_critic
 	const struct critical_state *s = &c->path.states[i];
 	struct waits_state words = waits_state(r->waits, i);
 	json_t *o = json_object();
-	struct buf b;
+	struct buf b = {.max = MAX_WORDS};
 
 	json_put(o, "machine", json_text(words.machine, JSON_MAX_TEXT));
 	if (words.tid)
 		json_put_u64(o, "tid", words.tid);
-	buf_init(&b, MAX_WORDS);
 	wait_state_words(&b, r, &words);
 	put_buf(o, "state", &b);
-	buf_release(&b);
 	json_put_u64(o, "count", s->count);
 	json_put_u64(o, "ns", s->ns);
 	json_put_u64(o, "critical_ns", s->critical_ns);
-	put_share(o, "criticality",
-		  c->path.length_ns ? (double)s->critical_ns / (double)c->path.length_ns : 0);
+	json_put_share(o, "criticality",
+		       c->path.length_ns ? (double)s->critical_ns / (double)c->path.length_ns : 0);
 	return o;
 }
 
@@ -329,9 +313,7 @@ static int by_criticality(const void *a, const void *b, void *states)
 	const struct critical_state *s = states, *x = &s[*(const uint32_t *)a],
 				    *y = &s[*(const uint32_t *)b];
 
-	if (x->critical_ns != y->critical_ns)
-		return x->critical_ns < y->critical_ns ? 1 : -1;
-	return (x->ns < y->ns) - (x->ns > y->ns);
+	return descending(x->critical_ns, y->critical_ns) ?: descending(x->ns, y->ns);
 }
 
 static void put_states(json_t *o, const struct wait_report *r, const struct waits_critical *c)
@@ -413,7 +395,7 @@ static void put_next(json_t *o, const struct wait_report *r, const struct waits_
 
 		put_label(one, "without", r, n->state);
 		json_put_u64(one, "length_ns", n->length_ns);
-		put_share(one, "speedup", whole ? (double)n->speedup_ns / (double)whole : 0);
+		json_put_share(one, "speedup", whole ? (double)n->speedup_ns / (double)whole : 0);
 		json_put_u64(one, "speedup_ns", n->speedup_ns);
 		json_append(list, one);
 	}

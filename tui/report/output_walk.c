@@ -9,9 +9,10 @@
 #include "analysis/base/format.h"
 
 #define BULK 0.5 /* a function with this fraction of the work is proposed for a descent */
-#define ENOUGH                                                                                     \
-	0.6 /* fraction of the leading class that the reported paths must cover to be called       \
-	       explained */
+/* fraction of the leading class that the reported paths must cover to be called explained */
+#define ENOUGH 0.6
+#define ACCOUNTED 0.95	   /* a smaller fraction of the time that is accounted for is remarked on */
+#define MANY_SNAPSHOTS 10  /* of so many, one that leads alone may be chance */
 #define QUEUE_REPORTED 0.1 /* fraction of the work from which waiting for a CPU is reported */
 
 /*
@@ -48,6 +49,34 @@ static bool waits_in_unnamed(const struct walk_result *result, const struct walk
 	return i && result->nodes[p->frames[i - 1]].kind == WALK_UNKNOWN;
 }
 
+/* The fraction of the time of which the snapshots tell what the threads did. */
+static double walk_told(const struct walk_result *result)
+{
+	double told = 0;
+
+	for (int c = 0; c < WALK_CLASSES; c++)
+		told += result->share[c];
+	return told;
+}
+
+/*
+ * True if the answer is no more than a guess: one sample of many leads, or the kernel does not tell
+ * what the threads did for most of their time.
+ */
+static bool is_guess(const struct walk_result *result)
+{
+	return walk_told(result) < ENOUGH ||
+	       (result->paths[0].snapshots == 1 && result->snapshots >= MANY_SNAPSHOTS);
+}
+
+/* True if page faults may take most of the time for which the answer names code. */
+static bool faults_unsure(const struct walk_result *result)
+{
+	const struct walk_path *p = &result->paths[0];
+
+	return p->perhaps_faults || (p->flat && result->faults_high >= BULK);
+}
+
 const char *walk_status(const struct walk_result *result)
 {
 	enum cause_kind kind;
@@ -61,9 +90,12 @@ const char *walk_status(const struct walk_result *result)
 		return "maximum depth reached";
 	if (result->lead != WALK_IDLE && (kind == CAUSE_UNKNOWN || kind == CAUSE_UNMEASURED))
 		return "partly explained";
-	if (walk_unsure(result) || waits_in_unnamed(result, &result->paths[0]))
+	if (is_guess(result) || faults_unsure(result) || walk_unsure(result) ||
+	    waits_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
-	if (walk_explained(result) < ENOUGH || walk_in_unnamed(result, &result->paths[0]))
+	/* other idle threads are idle, too, wherever they wait */
+	if ((result->lead != WALK_IDLE && walk_explained(result) < ENOUGH) ||
+	    walk_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
 	return "root cause found";
 }
@@ -202,130 +234,86 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 	return true;
 }
 
-/* Each writes one remark and returns true, or returns false if there is nothing to remark. */
-typedef bool (*remark_fn)(const struct walk_report *r, const struct walk_result *result, char *out,
-			  size_t size);
-
-static bool remark_method(const struct walk_report *r, const struct walk_result *result, char *out,
-			  size_t size)
+static void add(struct walk_remarks *list, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add(struct walk_remarks *list, const char *fmt, ...)
 {
-	snprintf(out, size,
-		 "method: %s stack samples of %u %s, without probes; shares are of the wall time "
-		 "of all threads",
-		 format_count(result->snapshots).s, result->threads,
-		 result->threads == 1 ? "thread" : "threads");
-	return true;
+	format_arguments(list->line[list->nr], sizeof(list->line[0]), fmt);
+	list->nr++;
 }
 
-static bool remark_unsure(const struct walk_report *r, const struct walk_result *result, char *out,
-			  size_t size)
+/* Page faults that take at least this fraction of the CPU time are remarked on. */
+#define FAULTS_REPORTED 0.3
+
+/* Remarks about time whose place or cause is not known. */
+static void add_unknown(const struct walk_result *result, struct walk_remarks *out)
 {
-	if (!walk_unsure(result))
-		return false;
-	snprintf(out, size,
-		 "%s of the time is in waits that need not be idle: deep below other functions, "
-		 "or for the other end of a pair of sockets; those that are part of a request are "
-		 "blocked by a timer, or by another thread or process; \"peaktop chains\" shows "
-		 "who ends them",
-		 format_percent(result->unsure).s);
-	return true;
+	if (walk_unsure(result))
+		add(out,
+		    "%s of the time is in waits that need not be idle: deep below other functions, "
+		    "in the scheduler of a Go program, for the other end of a pair of sockets, or "
+		    "while a client that has sent data is not answered; "
+		    "those that are part of a request are blocked by a timer, or by another thread "
+		    "or process; \"peaktop chains\" shows who ends them",
+		    format_percent(result->unsure).s);
+	if (result->faults_high >= FAULTS_REPORTED && result->nr_paths &&
+	    result->paths[0].cause.kind != CAUSE_PAGE_FAULT)
+		add(out,
+		    "page faults take %s to %s of the CPU time, by their number and by what one "
+		    "takes on this host; where they happen is not known",
+		    format_percent(result->faults_low).s, format_percent(result->faults_high).s);
+	if (result->share[WALK_IDLE] > 0)
+		add(out,
+		    "%s of the time the threads were idle, waiting for requests or other events; "
+		    "idle time is listed separately%s",
+		    format_percent(result->share[WALK_IDLE]).s,
+		    result->lead == WALK_IDLE ? "" : ", after the work");
+	if (result->unknown_callers > 0.005)
+		add(out,
+		    "the callers are unknown for %s of the time, because those stacks end early "
+		    "(%s%s)",
+		    format_percent(result->unknown_callers).s,
+		    result->unknown_why[0] ? "mostly: " : "reason unknown", result->unknown_why);
+	if (result->nr_paths && walk_told(result) < ACCOUNTED)
+		add(out,
+		    "%s of the time is not accounted for: the threads slept between two snapshots",
+		    format_percent(1 - walk_told(result)).s);
+	if (result->unnamed > 0.005)
+		add(out,
+		    "%s of the time is in generated code without names; let the runtime that "
+		    "generates it write /tmp/perf-PID.map (node --perf-basic-prof, java "
+		    "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
+		    format_percent(result->unnamed).s);
 }
 
-static bool remark_idle(const struct walk_report *r, const struct walk_result *result, char *out,
-			size_t size)
-{
-	if (result->share[WALK_IDLE] <= 0)
-		return false;
-	snprintf(out, size,
-		 "%s of the time the threads were idle, waiting for requests or other events; idle "
-		 "time is listed "
-		 "separately%s",
-		 format_percent(result->share[WALK_IDLE]).s,
-		 result->lead == WALK_IDLE ? "" : ", after the work");
-	return true;
-}
-
-static bool remark_unknown(const struct walk_report *r, const struct walk_result *result, char *out,
-			   size_t size)
-{
-	if (result->unknown_callers <= 0.005)
-		return false;
-	snprintf(out, size,
-		 "the callers are unknown for %s of the time, because those stacks end early "
-		 "(%s%s)",
-		 format_percent(result->unknown_callers).s,
-		 result->unknown_why[0] ? "mostly: " : "reason unknown", result->unknown_why);
-	return true;
-}
-
-static bool remark_unnamed(const struct walk_report *r, const struct walk_result *result, char *out,
-			   size_t size)
-{
-	if (result->unnamed <= 0.005)
-		return false;
-	snprintf(out, size,
-		 "%s of the time is in generated code without names; let the runtime that "
-		 "generates it write "
-		 "/tmp/perf-PID.map (node --perf-basic-prof, java "
-		 "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1)",
-		 format_percent(result->unnamed).s);
-	return true;
-}
-
-static bool remark_spread(const struct walk_report *r, const struct walk_result *result, char *out,
-			  size_t size)
-{
-	if (!result->settled || !result->nr_paths || result->flat ||
-	    walk_explained(result) >= ENOUGH)
-		return false;
-	/* Waiting for a CPU counts as work in the shares of the paths, but not in this figure. */
-	snprintf(out, size,
-		 "%s of the %s%s is spread over other paths, each less than half as large as the "
-		 "largest",
-		 format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead),
-		 result->lead == WALK_WORK && result->runqueue > 0.005
-		     ? " that is no waiting for a CPU"
-		     : "");
-	return true;
-}
-
-static bool remark_unsettled(const struct walk_report *r, const struct walk_result *result,
-			     char *out, size_t size)
-{
-	if (result->settled || !result->nr_paths)
-		return false;
-	snprintf(out, size,
-		 result->target_ended
-		     ? "the largest path was still changing when the target ended; the shares are "
-		       "rough"
-		     : "no path stayed the largest, or there was little work; try a longer "
-		       "--timeout");
-	return true;
-}
-
-static bool remark_onward(const struct walk_report *r, const struct walk_result *result, char *out,
-			  size_t size)
+void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
+		       const struct walk_result *result)
 {
 	char next[512];
 
-	if (!walk_onward(r, result, next, sizeof(next)))
-		return false;
-	snprintf(out, size, "next: %s", next);
-	return true;
+	out->nr = 0;
+	add(out,
+	    "method: %s stack samples of %u %s, without probes; shares are of the wall time of all "
+	    "threads",
+	    format_count(result->snapshots).s, result->threads,
+	    result->threads == 1 ? "thread" : "threads");
+	add_unknown(result, out);
+	/* Waiting for a CPU counts as work in the shares of the paths, but not in this figure. */
+	if (result->settled && result->nr_paths && !result->flat && walk_explained(result) < ENOUGH)
+		add(out,
+		    "%s of the %s%s is spread over other paths, each less than half as large as "
+		    "the largest",
+		    format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead),
+		    result->lead == WALK_WORK && result->runqueue > 0.005
+			? " that is no waiting for a CPU"
+			: "");
+	if (!result->settled && result->nr_paths)
+		add(out, "%s",
+		    result->target_ended
+			? "the largest path was still changing when the target ended; the shares "
+			  "are rough"
+			: "no path stayed the largest, or there was little work; try a longer "
+			  "--timeout");
+	if (walk_onward(r, result, next, sizeof(next)))
+		add(out, "next: %s", next);
 }
-
-const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
-			unsigned int i, char *out, size_t size)
-{
-	static const remark_fn remarks[] = {remark_method,    remark_unsure,  remark_idle,
-					    remark_unknown,   remark_unnamed, remark_spread,
-					    remark_unsettled, remark_onward};
-
-	for (size_t k = 0; k < sizeof(remarks) / sizeof(remarks[0]); k++) {
-		if (remarks[k](r, result, out, size) && !i--)
-			return out;
-	}
-	return NULL;
-}
-
-/* The last function that code of the program itself calls, on the path with the most work. */

@@ -4,8 +4,7 @@
  * fields of a descent (docs/peaktop.schema.json) or as text. Names of the target and the host are
  * sanitised here. Each returns 0, -ENOMEM, or the negative errno of a failed write.
  */
-#ifndef PEAKTOP_OUTPUT_WALK_H
-#define PEAKTOP_OUTPUT_WALK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -39,8 +38,10 @@ const char *walk_status(const struct walk_result *result);
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size);
 const char *walk_class_text(enum walk_class class);
-/* The remarks about how the figures were obtained, one per call; NULL after the last. */
-const char *walk_remark(const struct walk_report *r, const struct walk_result *result,
-			unsigned int i, char *out, size_t size);
-
-#endif
+/* Remarks about how the figures were obtained, not sanitised. */
+struct walk_remarks {
+	char line[10][1024];
+	unsigned int nr;
+};
+void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
+		       const struct walk_result *result);

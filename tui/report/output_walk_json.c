@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/json_put.h"
-#include "tui/report/output_descend.h"
+#include "tui/report/output_descend_waits.h"
 #include "tui/report/output_walk.h"
 #include "tui/report/sanitise.h"
 
 enum { NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64, MAX_SIBLINGS = 8 };
 #define TREE_LEAST 0.01 /* smaller fractions of the time are left out of the tree */
-
-static void put_share(json_t *o, const char *key, double v)
-{
-	json_put(o, key, json_real(round(fmin(fmax(v, 0), 1) * 1e9) / 1e9));
-}
 
 static double share_of(const struct walk_node *n)
 {
@@ -25,14 +19,7 @@ static double share_of(const struct walk_node *n)
 
 static void put_line(json_t *o, const struct walk_report *r, struct rec_code c)
 {
-	const struct driver_symbol *s =
-	    c.module ? driver_symbol(r->names, c.module, c.offset) : NULL;
-
-	if (!s || !s->file[0])
-		return;
-	json_put_text(o, "file", s->file);
-	if (s->line)
-		json_put(o, "line", json_integer(s->line));
+	report_put_line(o, c.module ? driver_symbol(r->names, c.module, c.offset) : NULL);
 }
 
 static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n)
@@ -62,15 +49,13 @@ static json_t *frame_json(const struct walk_report *r, const struct walk_node *n
 			  const struct walk_path *p)
 {
 	json_t *o = json_object();
-	char text[24];
 
 	put_function(o, r, n);
 	if (n->kind == WALK_FUNCTION) {
 		put_line(o, r, n->function);
-		snprintf(text, sizeof(text), "0x%" PRIx64, n->function.offset);
-		json_put(o, "address", json_string(text));
+		json_put_address(o, n->function.offset);
 	}
-	put_share(o, "share", n->share[p->class]);
+	json_put_share(o, "share", n->share[p->class]);
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
 	if (n->recursive)
 		json_put(o, "recursive", json_true());
@@ -88,7 +73,7 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 		json_put_text(o, "detail", p->cause.detail);
 	} else if (p->nr_pcs) {
 		buf_init(&where, TEXT_MAX);
-		if (report_place(&where, r->names, p->pcs[0].place))
+		if (report_place(&where, "", r->names, p->pcs[0].place))
 			json_put_text(o, "detail", where.data);
 		buf_release(&where);
 	}
@@ -127,7 +112,7 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 
 		json_put(o, "function",
 			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES));
-		put_share(o, "share", list[i]->share[p->class]);
+		json_put_share(o, "share", list[i]->share[p->class]);
 		json_append(siblings, o);
 	}
 	free(list);
@@ -139,11 +124,11 @@ static json_t *path_json(const struct walk_report *r, const struct walk_result *
 {
 	json_t *o = json_object(), *frames = json_array();
 
-	put_share(o, "share", p->share);
+	json_put_share(o, "share", p->share);
 	json_put(o, "time", json_string(walk_class_text(p->class)));
-	if (p->unsure)
+	if (p->unsure || p->perhaps_faults)
 		json_put(o, "unsure", json_true());
-	put_share(o, "share_of_that_time", p->of_class);
+	json_put_share(o, "share_of_that_time", p->of_class);
 	json_put(o, "cause", cause_json(r, p));
 	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
 	for (unsigned int i = 0; i < p->nr_frames; i++)
@@ -175,7 +160,7 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 		o = json_object();
 		children[i] = json_array();
 		put_function(o, r, n);
-		put_share(o, "share", share_of(n));
+		json_put_share(o, "share", share_of(n));
 		json_put(o, "root_cause", json_boolean(n->followed));
 		json_put(o, "children", children[i]);
 		if (i)
@@ -194,10 +179,10 @@ static json_t *walk_json(const struct walk_result *result)
 	json_put(o, "looks", json_integer((json_int_t)result->snapshots));
 	json_put(o, "threads", json_integer(result->threads));
 	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns));
-	put_share(o, "work", result->share[WALK_WORK]);
-	put_share(o, "run_queue", result->runqueue);
-	put_share(o, "sleep", result->share[WALK_SLEEP]);
-	put_share(o, "idle", result->share[WALK_IDLE]);
+	json_put_share(o, "work", result->share[WALK_WORK]);
+	json_put_share(o, "run_queue", result->runqueue);
+	json_put_share(o, "sleep", result->share[WALK_SLEEP]);
+	json_put_share(o, "idle", result->share[WALK_IDLE]);
 	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6));
 	json_put(o, "lead", json_string(walk_class_text(result->lead)));
 	return o;
@@ -212,7 +197,7 @@ static json_t *tops_json(const struct walk_report *r, const struct walk_result *
 		json_t *o = json_object();
 
 		put_function(o, r, &result->nodes[result->tops[i].node]);
-		put_share(o, "share_of_work", result->tops[i].of_work);
+		json_put_share(o, "share_of_work", result->tops[i].of_work);
 		json_append(list, o);
 	}
 	return list;
@@ -226,7 +211,8 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	const struct walk_node *root =
 	    result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
 	const struct walk_node process = {.kind = WALK_PROCESS};
-	char name[NAME_BYTES], line[NAME_BYTES];
+	struct walk_remarks remarks;
+	char name[NAME_BYTES];
 
 	json_put(o, "function",
 		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES));
@@ -236,7 +222,7 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	json_put(o, "rounds", json_integer(0));
 	json_put(o, "calls_used", json_integer(0));
 	json_put(o, "walk", walk_json(result));
-	put_share(o, "explained", result->explained);
+	json_put_share(o, "explained", result->explained);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		json_append(paths, path_json(r, result, &result->paths[i]));
 	json_put(o, "paths", paths);
@@ -244,8 +230,9 @@ static json_t *document(const struct walk_report *r, const struct output_options
 		json_put(o, "functions", tops_json(r, result));
 	if (result->nr_nodes)
 		json_put(o, "ftree", ftree_json(r, result));
-	for (unsigned int i = 0; walk_remark(r, result, i, line, sizeof(line)); i++)
-		json_append(notes, json_text(line, NAME_BYTES));
+	walk_remarks_fill(&remarks, r, result);
+	for (unsigned int i = 0; i < remarks.nr; i++)
+		json_append(notes, json_text(remarks.line[i], NAME_BYTES));
 	return o;
 }
 

@@ -7,7 +7,6 @@
 #include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
-#include "tui/report/words.h"
 
 enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024 };
 
@@ -69,23 +68,19 @@ static void put_where(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct walk_path *p)
 {
 	unsigned int named = frames_named(r, result, p);
-	struct buf place;
 
 	for (unsigned int i = 0; i < named; i++) {
 		i = report_frame_between(out, i, named);
 		put_name(out, r, &result->nodes[p->frames[i]]);
 	}
-	buf_init(&place, NAME_BYTES * 4);
-	if (named > 1 && report_place(&place, r->names, result->nodes[p->frames[named - 1]].site))
-		buf_printf(out, " at %s", place.data);
-	buf_release(&place);
+	if (named > 1)
+		report_place(out, " at ", r->names, result->nodes[p->frames[named - 1]].site);
 }
 
 static void put_cause(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct walk_path *p)
 {
 	const struct walk_node *last = &result->nodes[p->frames[p->nr_frames - 1]];
-	struct buf place;
 
 	if (p->flat) {
 		buf_puts(out, "flat profile: no callee stands out");
@@ -100,12 +95,15 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (p->class == WALK_IDLE) {
-		buf_puts(out, p->unsure ? "idle, or waiting for a timer or another task inside "
-					  "a request"
-					: "idle: waiting for requests or other events");
+		buf_puts(out, p->scheduler
+				  ? "no goroutine was ready to run; the walk does not see what "
+				    "the parked ones wait for"
+			      : p->unsure ? "idle, or waiting for a timer or another task inside "
+					    "a request"
+					  : "idle: waiting for requests or other events");
 		if (p->cause.detail[0]) {
 			buf_puts(out, " (");
-			sanitise_append(out, p->cause.detail, strlen(p->cause.detail));
+			sanitise_puts(out, p->cause.detail);
 			buf_puts(out, ")");
 		}
 		return;
@@ -114,11 +112,28 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		buf_puts(out, "running in the kernel");
 		return;
 	}
-	report_cause(out, &p->cause);
-	buf_init(&place, NAME_BYTES * 4);
-	if (p->nr_pcs && report_place(&place, r->names, p->pcs[0].place))
-		buf_printf(out, ", mostly at %s", place.data);
-	buf_release(&place);
+	if (p->perhaps_faults && p->cause.kind == CAUSE_OWN_CODE) {
+		buf_puts(out, "in its own code or in page faults (");
+		sanitise_puts(out, p->cause.detail);
+		buf_puts(out, ")");
+	} else {
+		buf_puts(out, p->perhaps_faults ? "perhaps " : "");
+		report_cause(out, &p->cause);
+	}
+	if (p->nr_pcs)
+		report_place(out, ", mostly at ", r->names, p->pcs[0].place);
+}
+
+/* Where, and why. Without a known caller a wait is told alone: it says more than "unknown". */
+static void put_answer(struct buf *out, const struct walk_report *r,
+		       const struct walk_result *result, const struct walk_path *p)
+{
+	if (p->nr_frames > 1 || result->nodes[p->frames[0]].kind != WALK_UNKNOWN ||
+	    p->cause.kind == CAUSE_OWN_CODE) {
+		put_where(out, r, result, p);
+		buf_puts(out, ", ");
+	}
+	put_cause(out, r, result, p);
 }
 
 /* Append "; most time of their own: a 12%, b 10%" (shares of the work). */
@@ -144,17 +159,13 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 	}
 	if (p->class == WALK_IDLE)
 		buf_puts(out, p->unsure ? "perhaps idle: " : "idle: ");
-	put_where(out, r, result, p);
-	buf_puts(out, ", ");
-	put_cause(out, r, result, p);
+	put_answer(out, r, result, p);
 	if (p->flat)
 		put_tops(out, r, result);
 	if (beside) {
 		buf_printf(out, "; and about as large (%s and %s of all time): ",
 			   format_percent(beside->share).s, format_percent(p->share).s);
-		put_where(out, r, result, beside);
-		buf_puts(out, ", ");
-		put_cause(out, r, result, beside);
+		put_answer(out, r, result, beside);
 	}
 	if (sleep) {
 		buf_printf(out, "; but %s of all time is timed sleep: ",
@@ -187,16 +198,13 @@ static void put_frame(struct buf *out, const struct walk_report *r,
 {
 	const struct walk_node *n = &result->nodes[p->frames[i]];
 	double all = result->share[p->class];
-	struct buf place;
 
 	buf_printf(out, "  %s  %s  %*s",
 		   format_percent_fixed(all > 0 ? n->share[p->class] / all : 0).s,
 		   format_percent_fixed(n->share[p->class]).s, (int)(2 * i), "");
 	put_name(out, r, n);
-	buf_init(&place, NAME_BYTES * 4);
-	if (i && n->kind != WALK_KERNEL && report_place(&place, r->names, n->site))
-		buf_printf(out, " at %s", place.data);
-	buf_release(&place);
+	if (i && n->kind != WALK_KERNEL)
+		report_place(out, " at ", r->names, n->site);
 	if (n->recursive)
 		buf_puts(out, ", recursive");
 	buf_putc(out, '\n');
@@ -213,9 +221,8 @@ static const char *time_words(enum walk_class class)
 static void put_paths(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct output_options *o)
 {
-	struct buf line;
+	struct buf line = {.max = MAX_OUTPUT};
 
-	buf_init(&line, MAX_OUTPUT);
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct walk_path *p = &result->paths[i];
 
@@ -243,8 +250,8 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 int output_walk_text(const struct walk_report *r, const struct output_options *o, FILE *f)
 {
 	struct walk_result result;
+	struct walk_remarks remarks;
 	struct buf out, line;
-	char remark[NAME_BYTES];
 	int err = walker_result(r->walker, &result);
 
 	if (err)
@@ -262,9 +269,10 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	buf_printf(&line, "%s; %s of the time explained", walk_status(&result),
 		   format_percent(result.explained).s);
 	output_wrap(&out, &line, o, "Status: ", 8);
-	for (unsigned int i = 0; walk_remark(r, &result, i, remark, sizeof(remark)); i++) {
+	walk_remarks_fill(&remarks, r, &result);
+	for (unsigned int i = 0; i < remarks.nr; i++) {
 		buf_reset(&line);
-		sanitise_append(&line, remark, strlen(remark));
+		sanitise_puts(&line, remarks.line[i]);
 		output_wrap(&out, &line, o, "  ", 2);
 	}
 	buf_release(&line);

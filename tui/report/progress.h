@@ -3,8 +3,7 @@
  * One line about work that takes long, for a terminal: what is being done, a bar, and the time
  * left. The line has no control characters; tui/cli/progress_terminal.h puts it on the terminal.
  */
-#ifndef PEAKTOP_PROGRESS_H
-#define PEAKTOP_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void progress_of_time(struct progress *p, uint64_t gone_ns, uint64_t all_ns);
  * on it. In a narrow window the bar is left out first, then the time, then the end of the text.
  */
 void progress_line(struct buf *out, const struct progress *p, unsigned int columns);
-
-#endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "analysis/base/array.h"
+
 static bool continuation(unsigned char c)
 {
 	return (c & 0xc0) == 0x80;
@@ -15,7 +17,7 @@ unsigned int utf8_decode(const char *s, size_t n, uint32_t *cp)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *u = (const unsigned char *)s;
-	unsigned int len, i;
+	unsigned int len;
 	uint32_t v;
 
 	if (!n)
@@ -38,7 +40,7 @@ unsigned int utf8_decode(const char *s, size_t n, uint32_t *cp)
 	}
 	if (len > n)
 		return 0;
-	for (i = 1; i < len; i++) {
+	for (unsigned int i = 1; i < len; i++) {
 		if (!continuation(u[i]))
 			return 0;
 		v = v << 6 | (u[i] & 0x3f);
@@ -72,15 +74,10 @@ static bool is_deceptive(uint32_t cp)
 	    {0xfff0, 0xfffb},	/* interlinear annotation */
 	    {0xe0000, 0xe0fff}, /* tags, variation selectors */
 	};
-	size_t i;
 
 	if ((cp & 0xfffe) == 0xfffe)
 		return true;
-	for (i = 0; i < sizeof(range) / sizeof(range[0]); i++) {
-		if (cp >= range[i].first && cp <= range[i].last)
-			return true;
-	}
-	return false;
+	return any_of(i, ARRAY_SIZE(range), cp >= range[i].first && cp <= range[i].last);
 }
 
 /*
@@ -90,10 +87,9 @@ static bool is_deceptive(uint32_t cp)
 static void next_safe(const char *s, size_t n, char out[12], size_t *len, size_t *used)
 {
 	const unsigned char *u = (const unsigned char *)s;
-	unsigned int size;
 	uint32_t cp = 0;
+	unsigned int size = utf8_decode(s, n, &cp);
 
-	size = utf8_decode(s, n, &cp);
 	if (!size || cp < 0x20 || cp == 0x7f) {
 		*len = (size_t)snprintf(out, 12, "\\x%02x", u[0]);
 		*used = 1;
@@ -130,6 +126,11 @@ int sanitise_append(struct buf *out, const char *s, size_t n)
 	return out->data ? 0 : buf_append(out, "", 0);
 }
 
+int sanitise_puts(struct buf *out, const char *s)
+{
+	return sanitise_append(out, s, strlen(s));
+}
+
 char *sanitise(char *out, size_t size, const char *s)
 {
 	size_t n = strlen(s), at = 0, len, used;
@@ -148,6 +149,14 @@ char *sanitise(char *out, size_t size, const char *s)
 	}
 	out[at] = '\0';
 	return out;
+}
+
+const char *sanitise_into(struct arena *a, const char *s)
+{
+	size_t size = strlen(s) * SANITISE_MAX_GROWTH + 1;
+	char *out = arena_alloc(a, size);
+
+	return out ? sanitise(out, size, s) : NULL;
 }
 
 static unsigned int columns_of(uint32_t cp)

@@ -11,13 +11,13 @@
  * The result is valid UTF-8 on one line, and sanitising it again changes nothing.
  * Every output goes through here: screen, text, JSON.
  */
-#ifndef PEAKTOP_SANITISE_H
-#define PEAKTOP_SANITISE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/base/buf.h"
+#include "analysis/session/codec.h"
 
 enum { SANITISE_MAX_GROWTH = 4 }; /* bytes out for a byte in, at most */
 
@@ -29,16 +29,19 @@ unsigned int utf8_decode(const char *s, size_t n, uint32_t *cp);
 
 /* Append s[0..n), sanitised. Returns 0, or -ENOMEM or -E2BIG, with `out` unchanged. */
 int sanitise_append(struct buf *out, const char *s, size_t n);
+/* The same for all of `s`. */
+int sanitise_puts(struct buf *out, const char *s);
 /*
  * Write `s`, sanitised and NUL-terminated, to out[0..size). A longer text is cut between
  * characters, never inside an escape. Returns `out`.
  */
 char *sanitise(char *out, size_t size, const char *s);
 
+/* Write a text, sanitised, into memory of the arena. NULL: there is none. */
+const char *sanitise_into(struct arena *a, const char *s);
+
 /* The columns of sanitised text on a terminal, by wcwidth() of the locale (unknown characters: 1).
  */
 unsigned int text_columns(const char *s);
 /* The number of bytes of sanitised text that fit into `columns`, cut between characters. */
 size_t text_fit(const char *s, unsigned int columns);
-
-#endif

@@ -76,18 +76,17 @@ static void related_words(struct buf *out, struct model *m, const struct peak_re
 			  enum peak_names names)
 {
 	const struct op *other = model_op_by_number(m, r->op);
-	unsigned int i;
 
 	if (!other)
 		return;
 	buf_puts(out, "tends to occur with ");
 	words_op_name(out, m, other);
-	for (i = 0; i < other->nr_peaks; i++) {
+	for (unsigned int i = 0; i < other->nr_peaks; i++) {
 		if (other->peaks[i].id == r->peak_id)
 			buf_printf(out, " peak %d", peak_name(&other->peaks[i], names));
 	}
 	buf_puts(out, " (same ");
-	sanitise_append(out, r->by, strlen(r->by));
+	sanitise_puts(out, r->by);
 	buf_puts(out, ")\n");
 }
 
@@ -99,6 +98,7 @@ static const char *const fold_words[] = {
     [PEAK_FAULTS] = "page fault",
     [PEAK_INTERRUPTED] = "interrupt",
     [PEAK_SPEED] = "CPU speed",
+    [PEAK_UNTRACED] = "untraced delay",
 };
 
 const char *words_fold(enum peak_fold fold)
@@ -117,7 +117,10 @@ static const char *shadow_cause(enum peak_fold fold)
 	case PEAK_INTERRUPTED:
 		return "were interrupted";
 	case PEAK_SPEED:
-		return "ran on a slower or faster CPU";
+		return "took about as long, perhaps at another speed of the CPU";
+	case PEAK_UNTRACED:
+		return "took longer without a visible cause, perhaps an interrupt or the "
+		       "hypervisor";
 	default:
 		return "were preempted";
 	}
@@ -179,36 +182,43 @@ static void period_words(struct buf *out, const struct peak *p)
 	buf_printf(out, "recurs every %s", format_time((uint64_t)p->period_ns).s);
 	if (p->period_near[0]) {
 		buf_puts(out, ", the period of: ");
-		sanitise_append(out, p->period_near, strlen(p->period_near));
+		sanitise_puts(out, p->period_near);
 	}
 	buf_putc(out, '\n');
 }
 
+/* Calls that are preempted about as often as their CPU time lets expect are no news. */
+#define PREEMPTED_MORE 1.5
+
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		       enum peak_names names)
 {
-	unsigned int i;
-
 	if (p->period_ns > 0)
 		period_words(out, p);
 	if (p->near[0]) {
 		buf_puts(out, "near ");
-		sanitise_append(out, p->near, strlen(p->near));
+		sanitise_puts(out, p->near);
 		buf_putc(out, '\n');
 	}
 	if (p->run_queue_share >= 0.05)
 		buf_printf(out, "%s of its time waiting for a CPU\n",
 			   format_percent(p->run_queue_share).s);
-	if (p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls)
-		buf_printf(out, "%s of its calls were preempted\n",
+	if (p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls &&
+	    p->seen_preempted > PREEMPTED_MORE * p->expected_preempted) {
+		buf_printf(out, "%s of its calls were preempted",
 			   format_percent(p->seen_preempted / (double)p->calls).s);
-	for (i = 0; i < p->nr_values; i++) {
-		sanitise_append(out, p->values[i].name, strlen(p->values[i].name));
-		buf_puts(out, ": ");
-		sanitise_append(out, p->values[i].text, strlen(p->values[i].text));
+		if (p->expected_preempted >= 0)
+			buf_printf(out, ", expected %s",
+				   format_percent(p->expected_preempted / (double)p->calls).s);
 		buf_putc(out, '\n');
 	}
-	for (i = 0; i < p->nr_related; i++)
+	for (unsigned int i = 0; i < p->nr_values; i++) {
+		sanitise_puts(out, p->values[i].name);
+		buf_puts(out, ": ");
+		sanitise_puts(out, p->values[i].text);
+		buf_putc(out, '\n');
+	}
+	for (unsigned int i = 0; i < p->nr_related; i++)
 		related_words(out, m, &p->related[i], names);
 	return out->err;
 }
@@ -258,14 +268,16 @@ int words_op_remarks(struct buf *out, const struct op *op)
 		buf_printf(out, "%s still open, the oldest %s%s\n", format_count(op->open).s,
 			   op->oldest_open_ns ? "for " : "", format_age(op->oldest_open_ns).s);
 	if (op->abnormal)
-		buf_printf(out,
-			   "%s ended by an exception, longjmp or thread exit, not in the profile\n",
-			   format_count(op->abnormal).s);
+		/* at the end of a burst, an end may pass where its probe was just removed */
+		buf_printf(
+		    out, "%s ended by an exception, longjmp or thread exit%s, not in the profile\n",
+		    format_count(op->abnormal).s,
+		    op->share_seen < ALL_SEEN ? ", or while probes were removed" : "");
 	if (op->unseen)
 		buf_printf(out, "%s counted but not timed\n", format_count(op->unseen).s);
 	if (!op->nr_slices)
 		buf_puts(out, "no call was measured\n");
-	else if (op->share_seen < 0.9995)
+	else if (op->share_seen < ALL_SEEN)
 		scaled_words(out, op);
 	precision_words(out, op);
 	folded_words(out, op, false);
@@ -289,9 +301,8 @@ int words_loss(struct buf *out, const struct rec_loss *l)
 	    {l->activations, "calls (the table of open calls was full)"},
 	};
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
 		if (!lost[i].n)
 			continue;
 		buf_printf(out, "%s%s %s", any ? ", " : "", format_count(lost[i].n).s,
@@ -312,10 +323,10 @@ int words_phases(struct buf *out, const struct rec_phases *p)
 
 	buf_puts(out, same ? "counted only calls that began inside a call of "
 			   : "counted only calls that began between the start of ");
-	sanitise_append(out, p->begin, strlen(p->begin));
+	sanitise_puts(out, p->begin);
 	if (!same) {
 		buf_puts(out, " and the end of ");
-		sanitise_append(out, p->end, strlen(p->end));
+		sanitise_puts(out, p->end);
 	}
 	buf_printf(out, ": saw %s phase%s", format_count(p->seen).s, p->seen == 1 ? "" : "s");
 	if (p->ns)

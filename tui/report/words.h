@@ -3,8 +3,7 @@
  * Describes peaks and operations in words, for the text output and the panes of the screen. The
  * text is sanitised. Each function appends to `out` and returns 0, -ENOMEM or -E2BIG.
  */
-#ifndef PEAKTOP_WORDS_H
-#define PEAKTOP_WORDS_H
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "analysis/latency/model.h"
@@ -57,5 +56,3 @@ int words_phases(struct buf *out, const struct rec_phases *p);
  */
 int words_wrap(struct buf *out, const char *text, unsigned int columns, const char *first,
 	       unsigned int rest);
-
-#endif

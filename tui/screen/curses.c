@@ -41,7 +41,7 @@ static struct {
 	PANEL *panel;
 	struct termios settings; /* before peaktop changed them */
 	enum theme theme;
-	struct screen_mouse event; /* after SCREEN_KEY_MOUSE */
+	struct screen_mouse event; /* valid after SCREEN_KEY_MOUSE was returned */
 	struct grid *last;	   /* the grid on the terminal; NULL: unknown */
 	bool moved;		   /* the size may have changed without a signal */
 } term = {.in_fd = -1, .out_fd = -1};
@@ -81,7 +81,6 @@ static int color_of(int color)
 static void set_colors(const struct term_options *o)
 {
 	const char *wish = getenv("NO_COLOR");
-	int role;
 
 	if (o->no_color || (wish && *wish) || !has_colors() || start_color() == ERR ||
 	    use_default_colors() == ERR) {
@@ -89,7 +88,7 @@ static void set_colors(const struct term_options *o)
 		return;
 	}
 	term.theme = theme_for((enum theme_wish)o->theme, COLORS, COLOR_PAIRS <= ROLE_MAX);
-	for (role = 0; role < ROLE_MAX && term.theme != THEME_MONO; role++) {
+	for (int role = 0; role < ROLE_MAX && term.theme != THEME_MONO; role++) {
 		struct style s = theme_style(term.theme, (enum role)role);
 
 		/* a blank needs no foreground colour, which would cost bytes */
@@ -113,10 +112,9 @@ static void arm_crash_handler(void)
 {
 	static const char *const names[] = {"sgr0", "op", "rmkx", "cnorm", "rmcup"};
 	const char *s;
-	size_t i;
 
 	crash_used = 0;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		s = tigetstr(names[i]);
 
 		if (s && s != (char *)-1)
@@ -425,9 +423,9 @@ static void make_cell(const struct cell *cell, cchar_t *out)
 static void put_row(const struct grid *g, int y, int cols)
 {
 	static cchar_t row[GRID_MAX_COLS + 1];
-	int x, n = 0;
+	int n = 0;
 
-	for (x = 0; x < cols; x++) {
+	for (int x = 0; x < cols; x++) {
 		const struct cell *cell = grid_at(g, x, y);
 
 		if (cell->width) /* the second half of a wide character was put with the first */
@@ -459,7 +457,7 @@ static void remember(const struct grid *g)
 
 int term_put(const struct grid *g)
 {
-	int cols, rows, y;
+	int cols, rows;
 	struct pollfd p = {.fd = term.out_fd, .events = POLLOUT};
 
 	if (!term.screen || term.lost)
@@ -471,7 +469,7 @@ int term_put(const struct grid *g)
 		return -EIO;
 	}
 	term_size(&cols, &rows);
-	for (y = 0; y < g->rows && y < rows; y++)
+	for (int y = 0; y < g->rows && y < rows; y++)
 		if (!same_size(term.last, g) || !row_equal(term.last, g, y))
 			put_row(g, y, g->cols < cols ? g->cols : cols);
 	remember(g);

@@ -10,8 +10,7 @@
  * Keys are raw: Ctrl-C and Ctrl-Z arrive as keys 3 and 26, so that they reach
  * this process alone and not a target or the collector of the same terminal.
  */
-#ifndef PEAKTOP_CURSES_H
-#define PEAKTOP_CURSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ void term_repaint(void);
 void term_suspend(void);
 /* Take over the terminal again after SIGCONT and send all cells. The size may have changed. */
 void term_resume(void);
-
-#endif

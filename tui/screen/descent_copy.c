@@ -3,26 +3,19 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tui/report/sanitise.h"
 
 enum { MAX_TEXT = 32 << 20 };
 
-/* Append a text and return its offset as a pointer. The buffer may still move; relocate() makes
- * real pointers at the end. */
-static const char *put(struct buf *b, const char *s)
+/* Copy a text, sanitised; NULL becomes "". Sets *err if there is no memory. */
+static const char *put(struct arena *a, const char *s, int *err)
 {
-	size_t at = b->len;
+	const char *copy = sanitise_into(a, s ? s : "");
 
-	sanitise_append(b, s, strlen(s));
-	buf_append(b, "", 1);
-	return (const char *)(uintptr_t)at;
-}
-
-static void relocate(const struct buf *b, const char **s)
-{
-	*s = b->data + (uintptr_t)*s;
+	if (!copy)
+		*err = -ENOMEM;
+	return copy;
 }
 
 static bool in_preorder(const struct screen_descent *d)
@@ -37,48 +30,34 @@ static bool in_preorder(const struct screen_descent *d)
 	return true;
 }
 
-static void copy_all(struct descent_copy *c, const struct screen_descent *d)
+static int copy_all(struct descent_copy *c, const struct screen_descent *d)
 {
-	c->d.sentence = put(&c->text, d->sentence);
-	c->d.status = put(&c->text, d->status);
+	struct arena *a = &c->text;
+	int err = 0;
+
+	c->d.sentence = put(a, d->sentence, &err);
+	c->d.status = put(a, d->status, &err);
 	for (uint32_t i = 0; i < c->d.nr_nodes; i++) {
 		struct screen_descent_node *n = &c->nodes[i];
 
 		*n = d->nodes[i];
-		n->name = put(&c->text, n->name);
-		n->file = put(&c->text, n->file);
-		n->evidence = put(&c->text, n->evidence);
-		n->remark = put(&c->text, n->remark);
+		n->name = put(a, n->name, &err);
+		n->file = put(a, n->file, &err);
+		n->evidence = put(a, n->evidence, &err);
+		n->remark = put(a, n->remark, &err);
 	}
 	for (uint32_t i = 0; i < c->d.nr_paths; i++) {
 		struct screen_descent_path *p = &c->paths[i];
 
 		*p = d->paths[i];
-		p->cause = put(&c->text, p->cause);
-		p->evidence = put(&c->text, p->evidence);
-		p->where = put(&c->text, p->where);
-		p->waits = put(&c->text, p->waits ? p->waits : "");
-	}
-}
-
-static void relocate_all(struct descent_copy *c)
-{
-	relocate(&c->text, &c->d.sentence);
-	relocate(&c->text, &c->d.status);
-	for (uint32_t i = 0; i < c->d.nr_nodes; i++) {
-		relocate(&c->text, &c->nodes[i].name);
-		relocate(&c->text, &c->nodes[i].file);
-		relocate(&c->text, &c->nodes[i].evidence);
-		relocate(&c->text, &c->nodes[i].remark);
-	}
-	for (uint32_t i = 0; i < c->d.nr_paths; i++) {
-		relocate(&c->text, &c->paths[i].cause);
-		relocate(&c->text, &c->paths[i].evidence);
-		relocate(&c->text, &c->paths[i].where);
-		relocate(&c->text, &c->paths[i].waits);
+		p->cause = put(a, p->cause, &err);
+		p->evidence = put(a, p->evidence, &err);
+		p->where = put(a, p->where, &err);
+		p->waits = put(a, p->waits, &err);
 	}
 	c->d.nodes = c->nodes;
 	c->d.paths = c->paths;
+	return err;
 }
 
 struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err)
@@ -96,21 +75,15 @@ struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err)
 	c->d = *d;
 	c->d.nr_nodes = nr_nodes;
 	c->d.nr_paths = nr_paths;
-	buf_init(&c->text, MAX_TEXT);
+	arena_init(&c->text, MAX_TEXT);
 	c->nodes = calloc(nr_nodes + 1, sizeof(*c->nodes));
 	c->paths = calloc(nr_paths + 1, sizeof(*c->paths));
-	if (c->nodes && c->paths && !in_preorder(&c->d)) {
-		*err = -EINVAL;
-	} else if (c->nodes && c->paths) {
-		copy_all(c, d);
-		*err = c->text.err ? -ENOMEM : 0;
-	}
-	if (*err) {
-		descent_copy_drop(c);
-		return NULL;
-	}
-	relocate_all(c);
-	return c;
+	if (c->nodes && c->paths)
+		*err = in_preorder(&c->d) ? copy_all(c, d) : -EINVAL;
+	if (!*err)
+		return c;
+	descent_copy_drop(c);
+	return NULL;
 }
 
 struct descent_copy *descent_copy_hold(struct descent_copy *c)
@@ -126,6 +99,6 @@ void descent_copy_drop(struct descent_copy *c)
 		return;
 	free(c->nodes);
 	free(c->paths);
-	buf_release(&c->text);
+	arena_release(&c->text);
 	free(c);
 }

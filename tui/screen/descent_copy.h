@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sanitised, reference-counted copy of a struct screen_descent. Not thread-safe. */
-#ifndef PEAKTOP_DESCENT_COPY_H
-#define PEAKTOP_DESCENT_COPY_H
+#pragma once
 
-#include "analysis/base/buf.h"
+#include "analysis/session/codec.h"
 #include "tui/screen/screen_descent.h"
 
 struct descent_copy {
@@ -11,7 +10,7 @@ struct descent_copy {
 	struct screen_descent d; /* all pointers are into this copy */
 	struct screen_descent_node *nodes;
 	struct screen_descent_path *paths;
-	struct buf text;
+	struct arena text;
 };
 
 /* Create a copy with one reference. NULL with *err: -EINVAL (not in preorder) or -ENOMEM. */
@@ -19,5 +18,3 @@ struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err);
 struct descent_copy *descent_copy_hold(struct descent_copy *c);
 /* Drop a reference; the last one frees the copy. `c` may be NULL. */
 void descent_copy_drop(struct descent_copy *c);
-
-#endif

@@ -1,51 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/frozen.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/session/codec.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 
-enum { REMARKS_MAX = 16384, ALIGNMENT = 16, CHUNK_MIN = 1 << 16 };
-
-/* A block of memory; all blocks are freed together. */
-struct chunk {
-	struct chunk *next;
-	size_t used, size;
-	char data[] __attribute__((aligned(ALIGNMENT)));
-};
+enum { REMARKS_MAX = 16384 };
 
 /* The frozen operation and the memory that contains it. */
 struct holder {
 	struct frozen_op pub;
-	struct chunk *chunks;
-	size_t bytes;
+	struct arena arena;
 };
-
-static void *take(struct holder *h, size_t n)
-{
-	struct chunk *c = h->chunks;
-	size_t size;
-	void *p;
-
-	n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	if (!c || c->size - c->used < n) {
-		size = n > CHUNK_MIN ? n : CHUNK_MIN;
-		if (h->bytes + size > FROZEN_MAX_BYTES)
-			return NULL;
-		c = malloc(sizeof(*c) + size);
-		if (!c)
-			return NULL;
-		*c = (struct chunk){.next = h->chunks, .size = size};
-		h->chunks = c;
-		h->bytes += size;
-	}
-	p = c->data + c->used;
-	c->used += n;
-	return p;
-}
 
 static void *copy(struct holder *h, const void *data, size_t n)
 {
-	void *p = n ? take(h, n) : NULL;
+	void *p = n ? arena_alloc(&h->arena, n) : NULL;
 
 	if (p)
 		memcpy(p, data, n);
@@ -54,10 +27,9 @@ static void *copy(struct holder *h, const void *data, size_t n)
 
 static const char *copy_text(struct holder *h, const char *s)
 {
-	size_t size = strnlen(s, 4096) * SANITISE_MAX_GROWTH + 1;
-	char *p = take(h, size);
+	const char *p = sanitise_into(&h->arena, s);
 
-	return p ? sanitise(p, size, s) : "";
+	return p ? p : "";
 }
 
 /* Copy text that is already sanitised. */
@@ -104,11 +76,10 @@ static void copy_open_calls(struct holder *h, const struct op *op)
 {
 	struct open_call *calls =
 	    copy(h, op->open_calls, op->nr_open_calls * sizeof(*op->open_calls));
-	unsigned int i;
 
 	h->pub.op.open_calls = calls;
 	h->pub.op.nr_open_calls = calls ? op->nr_open_calls : 0;
-	for (i = 0; i < h->pub.op.nr_open_calls; i++)
+	for (unsigned int i = 0; i < h->pub.op.nr_open_calls; i++)
 		calls[i].comm = copy_text(h, op->open_calls[i].comm);
 }
 
@@ -116,22 +87,20 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 {
 	struct peak *peaks = copy(h, op->peaks, op->nr_peaks * sizeof(*op->peaks));
 	struct peak *folded = copy(h, op->folded, op->nr_folded * sizeof(*op->folded));
-	struct frozen_peak *more = take(h, (op->nr_peaks + 1) * sizeof(*more));
-	struct buf text;
-	unsigned int i, k;
+	struct frozen_peak *more = arena_alloc(&h->arena, (op->nr_peaks + 1) * sizeof(*more));
+	struct buf text = {.max = REMARKS_MAX};
 
 	h->pub.op.peaks = peaks;
 	h->pub.peak = more;
 	h->pub.op.nr_peaks = peaks && more ? op->nr_peaks : 0;
 	h->pub.op.folded = folded;
 	h->pub.op.nr_folded = folded ? op->nr_folded : 0;
-	for (i = 0; i < h->pub.op.nr_folded; i++) {
+	for (unsigned int i = 0; i < h->pub.op.nr_folded; i++) {
 		folded[i].near = folded[i].period_near = "";
 		folded[i].values = NULL;
 		folded[i].related = NULL;
 	}
-	buf_init(&text, REMARKS_MAX);
-	for (i = 0; i < h->pub.op.nr_peaks; i++) {
+	for (unsigned int i = 0; i < h->pub.op.nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
 		buf_reset(&text);
@@ -139,7 +108,8 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 		words_peak_remarks(&text, m, p, PEAKS_BY_NUMBER);
 		memset(&more[i], 0, sizeof(more[i]));
 		more[i].remarks = copy_buf(h, &text);
-		for (k = 0; k < p->nr_related && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
+		for (unsigned int k = 0;
+		     k < p->nr_related && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
 			if (!model_op_by_number(m, p->related[k].op))
 				continue;
 			more[i].related[more[i].nr_related].op = p->related[k].op;
@@ -162,18 +132,18 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	const struct op *op = model_op_peaks(m, number);
 	const struct rec_meta *meta = model_meta(m);
 	struct holder *h;
-	struct buf name;
+	struct buf name = {.max = REMARKS_MAX};
 
 	if (!op)
 		return NULL;
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return NULL;
+	arena_init(&h->arena, FROZEN_MAX_BYTES);
 	h->pub.op = *op;
 	h->pub.elapsed_ns = model_elapsed_ns(m);
 	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
 	h->pub.off = *model_layer_off(m, op->layer);
-	buf_init(&name, REMARKS_MAX);
 	words_op_name(&name, m, op);
 	h->pub.name = copy_buf(h, &name);
 	buf_release(&name);
@@ -197,11 +167,6 @@ void frozen_op_free(struct frozen_op *f)
 
 	if (!h)
 		return;
-	while (h->chunks) {
-		struct chunk *next = h->chunks->next;
-
-		free(h->chunks);
-		h->chunks = next;
-	}
+	arena_release(&h->arena);
 	free(h);
 }

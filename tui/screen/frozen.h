@@ -4,8 +4,7 @@
  * records do not change the copy, so a view can be paused. It usually takes a few hundred KB, at
  * most 48 MB.
  */
-#ifndef PEAKTOP_FROZEN_H
-#define PEAKTOP_FROZEN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ struct frozen_op {
  */
 struct frozen_op *frozen_op_new(struct model *m, uint32_t op);
 void frozen_op_free(struct frozen_op *f);
-
-#endif

@@ -2,9 +2,9 @@
 #include "tui/screen/grid.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <wchar.h>
 
+#include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 
 static int clamp(int v, int low, int high)
@@ -114,15 +114,22 @@ static void split(const struct grid *g, int x, int y)
 		cell_set(other, " ", 1, 1, other->role);
 }
 
-static void write_cell(const struct grid *g, int x, int y, unsigned int role, const char *text,
-		       size_t n, unsigned int width)
+struct glyph_in {
+	const char *text;
+	size_t n;      /* bytes of the input */
+	size_t text_n; /* bytes for the cell */
+	int width;     /* columns; 0: a combining mark */
+};
+
+static void write_cell(const struct grid *g, int x, int y, unsigned int role,
+		       const struct glyph_in *in)
 {
 	struct cell *c = at(g, x, y), *next;
 
 	if (!c)
 		return;
 	split(g, x, y);
-	if (width == 2) {
+	if (in->width == 2) {
 		next = at(g, x + 1, y);
 		if (!next) {
 			cell_set(c, " ", 1, 1, role);
@@ -131,7 +138,7 @@ static void write_cell(const struct grid *g, int x, int y, unsigned int role, co
 		split(g, x + 1, y);
 		cell_set(next, "", 0, 0, role);
 	}
-	cell_set(c, text, n, width, role);
+	cell_set(c, in->text, in->text_n, (unsigned int)in->width, role);
 }
 
 /* Append a combining mark to the cell on the left, if that has room. */
@@ -148,13 +155,6 @@ static void join_cell(const struct grid *g, int x, int y, const char *text, size
 	if (len && len + n < sizeof(c->text))
 		memcpy(c->text + len, text, n);
 }
-
-struct glyph_in {
-	const char *text;
-	size_t n;      /* bytes of the input */
-	size_t text_n; /* bytes for the cell */
-	int width;     /* columns; 0: a combining mark */
-};
 
 /* The next character of `s` in the form in which the grid can show it. */
 static struct glyph_in next_glyph(const struct grid *g, const char *s)
@@ -186,7 +186,7 @@ static struct glyph_in next_glyph(const struct grid *g, const char *s)
 
 int grid_put(struct grid *g, int x, int y, int width, unsigned int role, const char *text)
 {
-	int taken = 0, i;
+	int taken = 0, nr;
 
 	while (*text) {
 		struct glyph_in in = next_glyph(g, text);
@@ -200,13 +200,10 @@ int grid_put(struct grid *g, int x, int y, int width, unsigned int role, const c
 		if (taken + in.width > width)
 			break;
 		/* in ASCII mode a wide character becomes "??" */
-		if (in.text_n == 1 && in.width == 2)
-			for (i = 0; i < 2; i++)
-				write_cell(g, x + taken + i, y, role, in.text, 1, 1);
-		else
-			write_cell(g, x + taken, y, role, in.text, in.text_n,
-				   (unsigned int)in.width);
-		taken += in.width;
+		nr = in.text_n == 1 && in.width == 2 ? 2 : 1;
+		in.width /= nr;
+		for (int i = 0; i < nr; i++, taken += in.width)
+			write_cell(g, x + taken, y, role, &in);
 	}
 	return taken;
 }
@@ -251,29 +248,22 @@ void grid_put_right(struct grid *g, int x, int y, int width, unsigned int role, 
 int grid_printf(struct grid *g, int x, int y, int width, unsigned int role, const char *fmt, ...)
 {
 	char text[1024];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	format_arguments(text, sizeof(text), fmt);
 	return grid_put(g, x, y, width, role, text);
 }
 
 void grid_fill(struct grid *g, struct rect r, unsigned int role, const char *text)
 {
-	int x, y;
-
-	for (y = r.y; y < r.y + r.h; y++)
-		for (x = r.x; x < r.x + r.w; x++)
+	for (int y = r.y; y < r.y + r.h; y++)
+		for (int x = r.x; x < r.x + r.w; x++)
 			grid_put(g, x, y, 1, role, text);
 }
 
 void grid_role(struct grid *g, struct rect r, unsigned int role)
 {
-	int x, y;
-
-	for (y = r.y; y < r.y + r.h; y++) {
-		for (x = r.x; x < r.x + r.w; x++) {
+	for (int y = r.y; y < r.y + r.h; y++) {
+		for (int x = r.x; x < r.x + r.w; x++) {
 			struct cell *c = at(g, x, y);
 
 			if (c)
@@ -290,22 +280,15 @@ void grid_cursor(struct grid *g, int x, int y)
 
 int grid_text(const struct grid *g, struct buf *out)
 {
-	int x, y, end;
+	int end;
 
-	for (y = 0; y < g->rows; y++) {
+	for (int y = 0; y < g->rows; y++) {
 		for (end = g->cols; end > 0; end--)
 			if (strcmp(at(g, end - 1, y)->text, " "))
 				break;
-		for (x = 0; x < end; x++)
+		for (int x = 0; x < end; x++)
 			buf_puts(out, at(g, x, y)->text);
 		buf_putc(out, '\n');
 	}
 	return out->err;
-}
-
-bool grid_equal(const struct grid *a, const struct grid *b)
-{
-	return a->cols == b->cols && a->rows == b->rows && a->cursor_x == b->cursor_x &&
-	       a->cursor_y == b->cursor_y &&
-	       !memcmp(a->cells, b->cells, (size_t)a->cols * (size_t)a->rows * sizeof(*a->cells));
 }

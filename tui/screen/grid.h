@@ -9,8 +9,7 @@
  * no call fails. Text must be sanitised; what still cannot stand in a cell
  * becomes `?`. Widths are those of wcwidth() in the program's locale.
  */
-#ifndef PEAKTOP_GRID_H
-#define PEAKTOP_GRID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,7 +75,3 @@ int grid_columns(const struct grid *g, const char *text);
 /* Append the text of the grid, row by row, without trailing blanks. Returns 0 or a negative errno.
  */
 int grid_text(const struct grid *g, struct buf *out);
-/* True if both look the same (size, cells, cursor). */
-bool grid_equal(const struct grid *a, const struct grid *b);
-
-#endif

@@ -4,9 +4,8 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "analysis/base/array.h"
 #include "tui/report/sanitise.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct request_info infos[REQUEST_MAX] = {[REQUEST_NONE] = {"", "", ""},
 #define PEAKTOP_GROUP(title)
@@ -210,10 +209,8 @@ static int canonical(int key)
 
 enum request keys_request_only(enum keymap map, int key)
 {
-	size_t i;
-
 	key = canonical(key);
-	for (i = 0; i < keys_nr_bindings(); i++) {
+	for (size_t i = 0; i < keys_nr_bindings(); i++) {
 		const struct binding *b = keys_binding(i);
 
 		if (b->map == map && key >= b->key && key <= (b->last ? b->last : b->key))
@@ -276,10 +273,8 @@ bool keys_can_bind(enum request request)
 
 static bool built_in_everywhere(enum request request)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
-		if (built_in[i].request == request && built_in[i].map == KEYMAP_ALL)
-			return true;
-	return false;
+	return any_of(i, ARRAY_SIZE(built_in),
+		      built_in[i].request == request && built_in[i].map == KEYMAP_ALL);
 }
 
 unsigned int keys_built_in(enum request request, int *key, unsigned int max)
@@ -398,10 +393,8 @@ static const struct {
 
 char *key_name(int key, char *out, size_t size)
 {
-	size_t i;
-
 	key = canonical(key);
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (names[i].key == key) {
 			snprintf(out, size, "%s", names[i].name);
 			return out;

@@ -3,8 +3,7 @@
  * Key tables: the request of each key in each view. No other file names keys; the help and
  * docs/tui.md are generated from these tables.
  */
-#ifndef PEAKTOP_KEYS_H
-#define PEAKTOP_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,8 +44,8 @@ bool keys_can_bind(enum request request);
 /* The built-in keys of a request: those of all views, else those of the views that have it; at
  * most `max`. Returns their number. */
 unsigned int keys_built_in(enum request request, int *key, unsigned int max);
-/* Give a request other keys, instead of its present ones, in all views that have it. In the picker
- * only keys that are no characters take effect. */
+/* Replace the keys of a request in all views that have the request. In the picker, keys that type a
+ * character have no effect, because characters go to its filter. */
 void keys_bind(enum request request, const int *key, unsigned int n);
 /* Return to the built-in keys. */
 void keys_reset(void);
@@ -71,7 +70,3 @@ struct keys_line {
 };
 typedef void keys_line_fn(void *ctx, const struct keys_line *line);
 void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx);
-/* All tables as Markdown, for docs/tui.md. Returns 0 or a negative errno. */
-int keys_markdown(struct buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The keys of requests as text: hints, help, the tables of docs/tui.md. */
+#include "analysis/base/array.h"
 #include "tui/screen/keys_private.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* REQUEST_LIST with its group titles, for the help. */
 static const struct {
@@ -39,11 +38,11 @@ static char *keys_reaching(enum keymap view, enum keymap map, enum request reque
 			   size_t max)
 {
 	char name[32], last[32];
-	size_t i, at = 0;
+	size_t at = 0;
 
 	if (max)
 		out[0] = '\0';
-	for (i = 0; i < keys_nr_bindings(); i++) {
+	for (size_t i = 0; i < keys_nr_bindings(); i++) {
 		const struct binding *b = keys_binding(i);
 		int n;
 
@@ -70,9 +69,8 @@ static void help_of(enum keymap view, enum keymap map, keys_line_fn *line, void 
 {
 	const char *group = NULL;
 	char keys[64];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(listing); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(listing); i++) {
 		const struct request_info *info = request_info(listing[i].request);
 
 		if (listing[i].group) {
@@ -97,10 +95,9 @@ static void title_line(enum keymap map, keys_line_fn *line, void *ctx)
 
 void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx)
 {
-	size_t i;
 	bool own = false;
 
-	for (i = 0; i < keys_nr_bindings(); i++)
+	for (size_t i = 0; i < keys_nr_bindings(); i++)
 		own |= keys_binding(i)->map == map;
 	if (own && map != KEYMAP_ALL) {
 		title_line(map, line, ctx);
@@ -115,33 +112,4 @@ void keys_help(enum keymap map, bool replay, keys_line_fn *line, void *ctx)
 	help_of(KEYMAP_PROMPT, KEYMAP_PROMPT, line, ctx);
 	title_line(KEYMAP_MENU, line, ctx);
 	help_of(KEYMAP_MENU, KEYMAP_MENU, line, ctx);
-}
-
-static void markdown_line(void *ctx, const struct keys_line *line)
-{
-	struct buf *out = ctx;
-	const char *p;
-
-	if (line->request == REQUEST_NONE)
-		return;
-	buf_puts(out, "| ");
-	for (p = line->keys; *p; p++)
-		buf_printf(out, "%s%c", *p == '|' ? "\\" : "", *p);
-	buf_printf(out, " | %s | %s |\n", line->name, line->text);
-}
-
-int keys_markdown(struct buf *out)
-{
-	static const enum keymap order[] = {KEYMAP_ALL,	    KEYMAP_OPERATIONS, KEYMAP_OPERATION,
-					    KEYMAP_COLUMNS, KEYMAP_DESCENT,    KEYMAP_THREADS,
-					    KEYMAP_WAITS,   KEYMAP_PICKER,     KEYMAP_REPLAY,
-					    KEYMAP_PROMPT,  KEYMAP_MENU};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		buf_printf(out, "%s### %s\n\n| keys | name | what it does |\n|---|---|---|\n",
-			   i ? "\n" : "", keys_title(order[i]));
-		help_of(order[i], order[i], markdown_line, out);
-	}
-	return out->err;
 }

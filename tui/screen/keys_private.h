@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to keys.c (the tables) and keys_help.c (what is printed of them). */
-#ifndef PEAKTOP_KEYS_PRIVATE_H
-#define PEAKTOP_KEYS_PRIVATE_H
+#pragma once
 
 #include "tui/screen/keys.h"
 
@@ -16,5 +15,3 @@ size_t keys_nr_bindings(void);
 const struct binding *keys_binding(size_t i);
 /* The title of a table: "Everywhere", "Operations", ... */
 const char *keys_title(enum keymap map);
-
-#endif

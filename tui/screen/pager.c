@@ -52,10 +52,9 @@ void pager_add(struct pager *p, unsigned int role, const char *text)
 
 void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent)
 {
-	struct buf out;
+	struct buf out = {.max = 65536};
 	char first[64], *line, *next;
 
-	buf_init(&out, 65536);
 	snprintf(first, sizeof(first), "%*s", indent, "");
 	if (!words_wrap(&out, text, (unsigned int)(columns > 1 ? columns : 1), first,
 			(unsigned int)indent)) {
@@ -72,13 +71,13 @@ void pager_wrap(struct pager *p, unsigned int role, const char *text, int column
 void pager_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct pager *p = (const struct pager *)v;
-	int top = p->list.selected, i;
+	int top = p->list.selected;
 
 	if (top > p->nr_lines - r.h)
 		top = p->nr_lines - r.h;
 	if (top < 0)
 		top = 0;
-	for (i = 0; i < r.h && top + i < p->nr_lines; i++) {
+	for (int i = 0; i < r.h && top + i < p->nr_lines; i++) {
 		const struct pager_line *line = &p->line[top + i];
 		bool found = top + i == p->found;
 
@@ -131,21 +130,12 @@ bool pager_request(struct view *v, enum request request, int key)
 bool pager_find(struct view *v, const char *text, int direction)
 {
 	struct pager *p = (struct pager *)v;
-	int i, n = p->nr_lines, from = p->found >= 0 ? p->found : p->list.selected;
+	int from = p->found >= 0 ? p->found : p->list.selected;
 
-	if (!text[0]) {
-		p->found = -1;
+	p->found = list_find(i, text[0] ? p->nr_lines : 0, from, direction,
+			     strcasestr(p->text.data + p->line[i].text, text));
+	if (p->found < 0)
 		return false;
-	}
-	for (i = direction ? 1 : 0; i <= n; i++) {
-		int at = (from + (direction < 0 ? n - i : i)) % (n ? n : 1);
-
-		if (at < n && strcasestr(p->text.data + p->line[at].text, text)) {
-			p->found = at;
-			list_select(&p->list, at);
-			return true;
-		}
-	}
-	p->found = -1;
-	return false;
+	list_select(&p->list, p->found);
+	return true;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A view that scrolls through lines of text, e.g. help and information. */
-#ifndef PEAKTOP_PAGER_H
-#define PEAKTOP_PAGER_H
+#pragma once
 
 #include "analysis/base/buf.h"
 #include "tui/screen/list.h"
@@ -45,5 +44,3 @@ bool pager_offers(const struct view *v, enum request request);
 bool pager_request(struct view *v, enum request request, int key);
 int pager_height(const struct view *v, int cols);
 bool pager_find(struct view *v, const char *text, int direction);
-
-#endif

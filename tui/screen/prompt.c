@@ -26,9 +26,7 @@ static const char *label(enum prompt_kind kind)
 
 static void drop_candidates(struct prompt *p)
 {
-	size_t i;
-
-	for (i = 0; i < p->nr; i++) {
+	for (size_t i = 0; i < p->nr; i++) {
 		free(p->candidate[i].name);
 		free(p->candidate[i].module);
 		free(p->candidate[i].text);
@@ -229,13 +227,11 @@ static char *safe_copy(const char *s)
 void prompt_set_candidates(struct prompt *p, const char *searched,
 			   const struct function_candidate *list, size_t n)
 {
-	size_t i;
-
 	if (p->kind != PROMPT_WATCH || strcmp(searched, p->text))
 		return;
 	drop_candidates(p);
 	p->searched = true;
-	for (i = 0; i < n && p->nr < SCREEN_MAX_CANDIDATES; i++) {
+	for (size_t i = 0; i < n && p->nr < SCREEN_MAX_CANDIDATES; i++) {
 		struct prompt_candidate c = {safe_copy(list[i].name), safe_copy(list[i].module),
 					     strdup(list[i].text)};
 
@@ -253,7 +249,7 @@ void prompt_set_candidates(struct prompt *p, const char *searched,
 static void draw_candidates(const struct prompt *p, struct grid *g)
 {
 	int height = g->rows - 4 < 10 ? g->rows - 4 : 10;
-	int top, i, y, name;
+	int top, y, name;
 
 	if (p->kind != PROMPT_WATCH || height < 1)
 		return;
@@ -273,7 +269,7 @@ static void draw_candidates(const struct prompt *p, struct grid *g)
 	grid_printf(g, 0, g->rows - 2 - height, g->cols, ROLE_HEADING, "  %-*s", g->cols,
 		    p->nr == 1 ? "1 function" : "functions, best match first");
 	name = g->cols > 60 ? g->cols - 26 : g->cols - 2;
-	for (i = 0; i < height; i++) {
+	for (int i = 0; i < height; i++) {
 		/* mark no candidate of an older text: Enter does not take it */
 		bool selected = top + i == p->list.selected && (p->searched || p->chosen);
 		const struct prompt_candidate *c = &p->candidate[top + i];

@@ -4,8 +4,7 @@
  * candidates above it. The prompt does not depend on views: prompt_key() returns the effect of a
  * key, and the screen acts on it.
  */
-#ifndef PEAKTOP_PROMPT_H
-#define PEAKTOP_PROMPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void prompt_set_candidates(struct prompt *p, const char *searched,
 			   const struct function_candidate *list, size_t n);
 /* Draw the prompt on the last row of the grid, with its candidates above. Sets the cursor. */
 void prompt_draw(const struct prompt *p, struct grid *g);
-
-#endif

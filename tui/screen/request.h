@@ -4,8 +4,7 @@
  * and views carry them out. The help (`?`) and docs/tui.md are generated from this list, so that
  * every key has its help.
  */
-#ifndef PEAKTOP_REQUEST_H
-#define PEAKTOP_REQUEST_H
+#pragma once
 
 /* GROUP(title) starts a group; REQUEST(NAME, "name", "what it does"). */
 #define REQUEST_LIST(GROUP, REQUEST)                                                               \
@@ -118,5 +117,3 @@ struct request_info {
 
 /* The name and help of a request; its fields are "" for an unknown number. */
 const struct request_info *request_info(enum request request);
-
-#endif

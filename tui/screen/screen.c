@@ -73,13 +73,12 @@ void screen_free(struct screen *s)
 void screen_push(struct screen *s, struct view *v)
 {
 	int depth = 0;
-	struct view *below;
 
 	if (!v) {
 		screen_message(s, NOTE_ERROR, "out of memory: cannot open this view");
 		return;
 	}
-	for (below = s->top; below; below = below->below)
+	for (struct view *below = s->top; below; below = below->below)
 		depth++;
 	if (depth >= SCREEN_MAX_DEPTH) {
 		v->methods->close(v);
@@ -138,10 +137,9 @@ bool screen_next_action(struct screen *s, struct screen_action *action)
 
 unsigned int screen_wants(const struct screen *s)
 {
-	const struct view *v;
 	unsigned int wants = 0;
 
-	for (v = s->top; v; v = v->below)
+	for (const struct view *v = s->top; v; v = v->below)
 		if (v->methods->keymap == KEYMAP_PICKER)
 			wants |= SCREEN_WANTS_PROCESSES;
 	if (s->prompt.kind == PROMPT_WATCH)
@@ -161,9 +159,7 @@ static void close_view(struct screen *s, enum request request)
 
 static void tick_views(struct screen *s)
 {
-	struct view *v;
-
-	for (v = s->top; v; v = v->below)
+	for (struct view *v = s->top; v; v = v->below)
 		if (v->methods->tick)
 			v->methods->tick(v);
 }
@@ -347,6 +343,20 @@ void screen_resize(struct screen *s, int cols, int rows)
 	s->rows = rows < 1 ? 1 : rows > GRID_MAX_ROWS ? GRID_MAX_ROWS : rows;
 }
 
+#define BEGIN_NS 2000000000ull /* the first figures are shown as soon as they come */
+
+/*
+ * False if the last slice is too new to be shown: while slices are shorter than --interval
+ * (slice_next() in the collector), the screen computes and draws once per interval all the same.
+ */
+static bool slice_is_due(const struct screen *s, uint64_t elapsed_ns)
+{
+	const struct rec_meta *meta = model_meta(s->model);
+	uint64_t since = elapsed_ns - s->seen_elapsed_ns, interval = meta ? meta->interval_ns : 0;
+
+	return s->options.replay || elapsed_ns < BEGIN_NS || since >= interval - interval / 8;
+}
+
 bool screen_tick(struct screen *s, uint64_t now_ns)
 {
 	struct status before = s->status;
@@ -361,7 +371,10 @@ bool screen_tick(struct screen *s, uint64_t now_ns)
 		s->message[0] = '\0';
 		changed = true;
 	}
-	status_update(&s->status, s->model);
+	if (slice_is_due(s, elapsed))
+		status_update(&s->status, s->model);
+	else
+		elapsed = s->seen_elapsed_ns;
 	changed |= memcmp(&before, &s->status, sizeof(before)) != 0;
 	if (elapsed != s->seen_elapsed_ns || ops != s->seen_ops || notes != s->seen_notes ||
 	    targets != s->seen_targets || s->content_changed) {
@@ -423,11 +436,9 @@ int screen_text(const struct screen *s, struct buf *out)
 
 void screen_set_processes(struct screen *s, const struct picker_process *list, size_t n)
 {
-	struct view *v;
-
 	if (s->paused)
 		return;
-	for (v = s->top; v; v = v->below) {
+	for (struct view *v = s->top; v; v = v->below) {
 		if (v->methods->processes)
 			v->methods->processes(v, list, n);
 	}
@@ -445,11 +456,10 @@ void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available)
 	s->layers_available = available;
 }
 
-void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running)
+void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns)
 {
 	s->status.at_ns = at_ns;
 	s->status.total_ns = total_ns;
-	s->status.replay_running = running;
 }
 
 void screen_set_recorded_descent(struct screen *s, uint32_t op)

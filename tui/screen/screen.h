@@ -13,8 +13,7 @@
  *
  * Text arguments are untrusted and need not be sanitised. They are copied.
  */
-#ifndef PEAKTOP_SCREEN_H
-#define PEAKTOP_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -168,8 +167,8 @@ enum screen_action_type {
 	   screen_show_code(), or a message */
 	SCREEN_SOURCE,
 	SCREEN_CODE, /* module, offset; answer: screen_show_code(), or a message */
-	/* flag: enum screen_waits, of SCREEN_WAITS_ROOT with pid, tid, at_ns (when the task began);
-	   answer: screen_set_waits(), again and again */
+	/* flag: enum screen_waits. SCREEN_WAITS_ROOT also has pid, tid, and in at_ns when the task
+	   began. Answer: screen_set_waits(), repeated until SCREEN_WAITS_STOP */
 	SCREEN_WAITS,
 	SCREEN_WAITS_STOP, /* flag: enum screen_waits; such a view was closed */
 	SCREEN_THREADS, /* flag: 1: follow all threads (REC_THREAD and their snapshots), 0: no more
@@ -222,8 +221,8 @@ void screen_set_processes(struct screen *s, const struct picker_process *list, s
 
 /* Layers that the collector measures now. */
 void screen_set_layers(struct screen *s, uint32_t layers, uint32_t available);
-/* Set the position of a replay, and whether it is running. */
-void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns, bool running);
+/* Set the position of a replay. */
+void screen_set_replay(struct screen *s, uint64_t at_ns, uint64_t total_ns);
 
 /* In a saved session: the operation whose descent was recorded until now; 0: none. */
 void screen_set_recorded_descent(struct screen *s, uint32_t op);
@@ -231,5 +230,3 @@ void screen_set_recorded_descent(struct screen *s, uint32_t op);
 /* Show an operation, as if it had been opened in the list; does nothing if the model has none of
  * this number. */
 void screen_open_operation(struct screen *s, uint32_t op);
-
-#endif

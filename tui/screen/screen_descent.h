@@ -4,8 +4,7 @@
  * engine. Text is untrusted and need not be sanitised. The screen copies everything. Times in ns,
  * shares 0..1.
  */
-#ifndef PEAKTOP_SCREEN_DESCENT_H
-#define PEAKTOP_SCREEN_DESCENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ struct screen_code {
 	uint32_t nr;
 	const struct screen_insn *insns;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to screen*.c and the views. */
-#ifndef PEAKTOP_SCREEN_PRIVATE_H
-#define PEAKTOP_SCREEN_PRIVATE_H
+#pragma once
 
 #include "tui/screen/descent_copy.h"
 #include "tui/screen/prompt.h"
@@ -71,7 +70,7 @@ const char *layer_name(enum layer layer);
 void screen_open_prompt(struct screen *s, enum prompt_kind kind);
 void screen_prompt_key(struct screen *s, int key);
 void screen_menu_key(struct screen *s, int key);
-/* A click on a candidate of the prompt, on a layer of the menu. */
+/* Handle a click on a candidate of the prompt, or on a layer of the menu. */
 void screen_prompt_click(struct screen *s, int target, bool twice);
 void screen_menu_click(struct screen *s, int target);
 void screen_draw_bottom(const struct screen *s, struct grid *g);
@@ -80,5 +79,3 @@ void screen_draw_menu(const struct screen *s, struct grid *g);
 bool screen_offers(const struct screen *s, enum request request);
 /* Carry out a request that has the same meaning in every view. False: not such a request. */
 bool screen_request(struct screen *s, enum request request);
-
-#endif

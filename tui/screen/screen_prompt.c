@@ -225,7 +225,7 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 		draw_hint(g, x, y, m->keymap, &help);
 }
 
-/* Say at the right of the prompt how it ends, if there is room beside the text. */
+/* Draw the keys that accept and cancel the prompt at its right, if the text leaves room. */
 static void draw_prompt_hints(struct grid *g)
 {
 	static const struct view_hint hints[] = {{REQUEST_ACCEPT, "accept"},
@@ -262,7 +262,7 @@ static void draw_message(const struct screen *s, struct grid *g)
 			    : s->message_level == NOTE_WARNING ? ROLE_WARNING
 							       : ROLE_TITLE;
 	const char *at = s->message;
-	int width = g->cols - 1, lines = 0, y, limit = g->rows > 8 ? 4 : 1;
+	int width = g->cols - 1, lines = 0, limit = g->rows > 8 ? 4 : 1;
 	char line[SCREEN_TEXT_MAX];
 	size_t n;
 
@@ -275,7 +275,7 @@ static void draw_message(const struct screen *s, struct grid *g)
 		lines++;
 	}
 	at = s->message;
-	for (y = g->rows - lines; y < g->rows; y++) {
+	for (int y = g->rows - lines; y < g->rows; y++) {
 		n = line_fit(at, width);
 		snprintf(line, sizeof(line), "%.*s", (int)n, at);
 		grid_fill(g, (struct rect){0, y, g->cols, 1}, role, " ");
@@ -385,7 +385,7 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 {
 	enum { WIDTH = 38, HEIGHT = LAYER_MAX + 3 };
 	bool framed = g->cols >= WIDTH && g->rows >= HEIGHT;
-	int width = framed ? WIDTH : g->cols, height = framed ? HEIGHT : LAYER_MAX, i, top;
+	int width = framed ? WIDTH : g->cols, height = framed ? HEIGHT : LAYER_MAX, top;
 	int x = (g->cols - width) / 2, y = (g->rows - height) / 2;
 
 	if (framed)
@@ -395,7 +395,7 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 	y = framed ? y + 1 : 0;
 	top = framed ? 0 : list_top(&s->menu_list, g->rows);
 	grid_target(g, (struct rect){0, 0, g->cols, g->rows}, LAYER_MAX); /* beside the menu */
-	for (i = top; i < LAYER_MAX && y + i - top < g->rows; i++) {
+	for (int i = top; i < LAYER_MAX && y + i - top < g->rows; i++) {
 		bool on = s->layers & 1U << i, selected = i == s->menu_list.selected;
 		const char *state = on ? "[x]" : s->layers_available & 1U << i ? "[ ]" : " - ";
 

@@ -129,7 +129,7 @@ static void clock_text(char *out, size_t size, uint64_t ns)
 		snprintf(out, size, "%llu:%02llu", s / 60, s % 60);
 }
 
-struct part {
+struct status_part {
 	char text[160];
 	unsigned int role;
 	int rank; /* if the line is too short, the highest rank is left out first */
@@ -139,7 +139,7 @@ struct part {
 
 enum { STATE, COST, SEEN, LOST, TARGET, THREADS, HOST, CLOCK, VIEW, NR_PARTS };
 
-static void state_part(const struct status *st, struct part *p)
+static void state_part(const struct status *st, struct status_part *p)
 {
 	const char *word = st->replay ? "REPLAY" : st->ended ? "ENDED" : "LIVE";
 
@@ -154,7 +154,7 @@ static void state_part(const struct status *st, struct part *p)
 	snprintf(p->text, sizeof(p->text), " %s ", word);
 }
 
-static void make_parts(const struct status *st, const char *view, struct part *p)
+static void make_parts(const struct status *st, const char *view, struct status_part *p)
 {
 	char at[32], total[32];
 
@@ -189,24 +189,24 @@ static void make_parts(const struct status *st, const char *view, struct part *p
 	p[COST].right = p[SEEN].right = p[LOST].right = true;
 }
 
-static int width_of(const struct grid *g, const struct part *p)
+static int width_of(const struct grid *g, const struct status_part *p)
 {
-	int i, w = 1;
+	int w = 1;
 
-	for (i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_PARTS; i++)
 		if (!p[i].off && p[i].text[0])
 			w += grid_columns(g, p[i].text) + 2;
 	return w;
 }
 
 /* Leave out the least important parts until the rest fits. */
-static void drop_parts(const struct grid *g, struct part *p, const char *target_short)
+static void drop_parts(const struct grid *g, struct status_part *p, const char *target_short)
 {
-	int i, worst;
+	int worst;
 
 	while (width_of(g, p) > g->cols) {
 		worst = -1;
-		for (i = 0; i < NR_PARTS; i++)
+		for (int i = 0; i < NR_PARTS; i++)
 			if (!p[i].off && p[i].text[0] && i != STATE &&
 			    (worst < 0 || p[i].rank > p[worst].rank))
 				worst = i;
@@ -224,20 +224,19 @@ void status_draw(const struct status *st, const char *view, struct grid *g, int 
 {
 	static const int left[] = {HOST, TARGET, THREADS, STATE, CLOCK, VIEW},
 			 right[] = {LOST, SEEN, COST};
-	struct part p[NR_PARTS] = {0};
-	unsigned int i;
+	struct status_part p[NR_PARTS] = {0};
 	int x = 1;
 
-	for (i = 0; i < NR_PARTS; i++)
+	for (unsigned int i = 0; i < NR_PARTS; i++)
 		p[i].role = ROLE_STATUS;
 	make_parts(st, view, p);
 	drop_parts(g, p, st->target_short);
 	grid_fill(g, (struct rect){0, y, g->cols, 1}, ROLE_STATUS, " ");
-	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+	for (unsigned int i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (!p[left[i]].off && p[left[i]].text[0])
 			x += 2 + grid_put(g, x, y, g->cols - x, p[left[i]].role, p[left[i]].text);
 	x = g->cols - 1;
-	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
 		int w = grid_columns(g, p[right[i]].text);
 
 		if (p[right[i]].off || !w)

@@ -3,8 +3,7 @@
  * The status line, always visible: host, target, LIVE / PAUSED / REPLAY, cost
  * to the target now, share of calls seen, what was lost. Plain values.
  */
-#ifndef PEAKTOP_STATUSLINE_H
-#define PEAKTOP_STATUSLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +19,8 @@ struct status {
 	char target_short[32]; /* the same with a shortened name, so that the pid is visible */
 	bool ended;	       /* every target is gone */
 	bool paused, replay;
-	char threads[48]; /* "2 of 14 threads" if only their calls are counted; else "" */
-	bool choosing;	  /* the user chooses the target */
-	bool replay_running;
+	char threads[48];	  /* "2 of 14 threads" if only their calls are counted; else "" */
+	bool choosing;		  /* the user chooses the target */
 	uint64_t at_ns, total_ns; /* position and length of the session; total 0: live */
 	double cost;		  /* probe time / CPU time of the targets, now; < 0 unknown */
 	double seen;		  /* share of all calls that were seen; < 0 unknown */
@@ -37,5 +35,3 @@ void status_update(struct status *st, struct model *m);
 /* Draw the most important parts that fit on row `y` of the grid. `view` is the name of the view
  * below. */
 void status_draw(const struct status *st, const char *view, struct grid *g, int y);
-
-#endif

@@ -7,9 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "tui/screen/curses.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { CRASH_BYTES = 512, CRASH_STACK = 64 << 10 };
 
@@ -53,7 +52,6 @@ static void default_action(int signal)
 static void on_flagged(int signal)
 {
 	int saved = errno;
-	size_t i;
 	ssize_t n;
 
 	if (getpid() != owner) {
@@ -61,7 +59,7 @@ static void on_flagged(int signal)
 		errno = saved;
 		return;
 	}
-	for (i = 0; i < ARRAY_SIZE(flagged); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flagged); i++)
 		if (flagged[i].signal == signal)
 			pending[i] = 1;
 	n = write(pipe_fd[1], "", 1); /* a full pipe wakes the reader, too */
@@ -96,7 +94,6 @@ int term_signals_install(void)
 	struct sigaction crash = {.sa_handler = on_crash,
 				  .sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK};
 	stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof(crash_stack)};
-	size_t i;
 
 	if (installed)
 		return 0;
@@ -106,9 +103,9 @@ int term_signals_install(void)
 	sigemptyset(&flag.sa_mask);
 	sigemptyset(&crash.sa_mask);
 	sigaltstack(&stack, NULL); /* needed to handle a stack overflow */
-	for (i = 0; i < ARRAY_SIZE(flagged); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flagged); i++)
 		sigaction(flagged[i].signal, &flag, &old_flagged[i]);
-	for (i = 0; i < ARRAY_SIZE(crashes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
 		sigaction(crashes[i], &crash, &old_crash[i]);
 	installed = true;
 	return 0;
@@ -116,13 +113,11 @@ int term_signals_install(void)
 
 void term_signals_restore(void)
 {
-	size_t i;
-
 	if (!installed)
 		return;
-	for (i = 0; i < ARRAY_SIZE(flagged); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(flagged); i++)
 		sigaction(flagged[i].signal, &old_flagged[i], NULL);
-	for (i = 0; i < ARRAY_SIZE(crashes); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
 		sigaction(crashes[i], &old_crash[i], NULL);
 	close(pipe_fd[0]);
 	close(pipe_fd[1]);
@@ -145,9 +140,7 @@ static void drain(void)
 
 bool term_signals_resized(void)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(flagged); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(flagged); i++) {
 		if (!flagged[i].bit && pending[i]) {
 			pending[i] = 0;
 			return true;
@@ -159,12 +152,11 @@ bool term_signals_resized(void)
 unsigned int term_signals_take(void)
 {
 	unsigned int bits = 0;
-	size_t i;
 
 	if (!installed)
 		return 0;
 	drain(); /* before reading the flags, so that no later signal is missed */
-	for (i = 0; i < ARRAY_SIZE(flagged); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(flagged); i++) {
 		if (flagged[i].bit && pending[i]) {
 			pending[i] = 0;
 			bits |= flagged[i].bit;

@@ -3,8 +3,7 @@
  * Signal handlers of the process that owns the terminal. Ordinary signals set a flag and write a
  * byte to a pipe. Crash signals restore the terminal first. Used by curses.c.
  */
-#ifndef PEAKTOP_TERM_SIGNALS_H
-#define PEAKTOP_TERM_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ unsigned int term_signals_take(void);
  */
 void term_crash_arm(int fd, const void *settings, const char *bytes, size_t n);
 void term_crash_disarm(void);
-
-#endif

@@ -72,9 +72,8 @@ int term_key_of(wint_t code)
 	    {KEY_BTAB, SCREEN_KEY_BACKTAB},
 	    {KEY_ENTER, '\r'},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].code == code)
 			return table[i].key;
 	if (code >= KEY_F(1) && code <= KEY_F(12))

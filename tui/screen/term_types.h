@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a terminal is: its type, whether it can be used, and the names of its keys. */
-#ifndef PEAKTOP_TERM_TYPES_H
-#define PEAKTOP_TERM_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <termios.h>
@@ -24,5 +23,3 @@ int term_check(const struct term_options *o, const char *type, struct termios *s
 	       char *error, size_t size);
 /* The key (enum screen_key) of a code of curses; TERM_NOTHING if it has no meaning here. */
 int term_key_of(wint_t code);
-
-#endif

@@ -3,8 +3,7 @@
  * The roles of text, their style on several kinds of terminal, and the glyphs with their ASCII
  * forms. Colours are numbers; curses is not used.
  */
-#ifndef PEAKTOP_THEME_H
-#define PEAKTOP_THEME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,7 +38,7 @@ enum { HEAT_LEVELS = 8 };
 
 enum theme { THEME_256, THEME_16, THEME_8, THEME_BLIND, THEME_BLIND_8, THEME_MONO };
 
-/* What the user asks for; a terminal with fewer colours gets less. */
+/* The theme that the user chose. A terminal with fewer colours gets a theme that it can show. */
 enum theme_wish {
 	WISH_AUTO = 0,
 	WISH_MONO,
@@ -96,5 +95,3 @@ const char *theme_glyph(enum glyph glyph, bool ascii);
 const char *theme_shade(unsigned int level, bool ascii);
 /* For a level 1..8 of a sparkline column; " " for 0. */
 const char *theme_spark(unsigned int level, bool ascii);
-
-#endif

@@ -3,8 +3,7 @@
  * Views: each kind of view has a struct and a table of methods, and stands on the stack of a struct
  * screen. The tick() of a view copies data from the model; drawing uses only this copy.
  */
-#ifndef PEAKTOP_VIEW_H
-#define PEAKTOP_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ struct screen_views {
 	struct view *(*threads)(struct screen *s);
 	struct view *(*waits)(struct screen *s, enum screen_waits what);
 };
-
-#endif

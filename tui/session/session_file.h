@@ -4,8 +4,7 @@
  * appends each frame with one write(), so a file is valid up to its last whole frame however the
  * program ended. The reader reads forward with pread() and stops at the first bad frame.
  */
-#ifndef PEAKTOP_SESSION_FILE_H
-#define PEAKTOP_SESSION_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ const struct container_index *session_reader_index(const struct session_reader *
  * this reads the whole file once. Returns 0 or an error of reading.
  */
 int session_reader_elapsed_ns(struct session_reader *r, uint64_t *elapsed_ns);
-
-#endif

@@ -199,6 +199,15 @@ static int stop(struct session_reader *r, const char *what)
 	return 0;
 }
 
+/* The file contains records that this version does not use any more: what is made of them is
+ * missing. Reading goes on. */
+static void older(struct session_reader *r)
+{
+	snprintf(r->damage, sizeof(r->damage),
+		 "the file is from an earlier peaktop, whose stacks are not read any more: causes "
+		 "of descents and walks are missing; open it with the version that wrote it");
+}
+
 /* Read the next whole frame. 1; 0 at the end of the file; -EBADMSG: damaged; or an error of
  * reading. */
 static int next_raw(struct session_reader *r, struct raw_frame *raw)
@@ -246,6 +255,8 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 		r->offset += raw.size;
 		r->sequence++;
 		r->taken += raw.size;
+		if (raw.type == REC_RETIRED_WITNESS || raw.type == REC_RETIRED_SNAPSHOT)
+			older(r);
 		if (!r->frame.known)
 			continue;
 		r->records++;

@@ -10,10 +10,12 @@
 #include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/output_descend_waits.h"
+#include "tui/views/descent_callers.h"
 #include "tui/views/descent_wait_rows.h"
 #include "tui/views/views.h"
 
 enum { NAME_BYTES = 256, CAUSE_BYTES = 512, REMARK_BYTES = 256, SENTENCE_BYTES = 1 << 16 };
+enum { KERNEL_SHOWN = 2 }; /* kernel functions named beside a path */
 
 _Static_assert((int)SCREEN_DESCENT_FNODES >= (int)DESCENT_MAX_NODES, "numbers of fnodes");
 _Static_assert((int)SCREEN_DESCENT_INLINED == (int)INLINED_LEVELS, "inlined functions of one path");
@@ -21,13 +23,14 @@ _Static_assert((int)SCREEN_DESCENT_INLINED == (int)INLINED_LEVELS, "inlined func
 /* ---- the tree in preorder ---- */
 
 /* The children of each node, as a list linked by `next`, largest share first. */
-struct order {
+struct preorder {
 	int *first, *next;
 	uint32_t *list; /* indices of the result in preorder */
 	uint32_t nr;
 };
 
-static void order_insert(struct order *o, const struct descent_fnode *nodes, int parent, int child)
+static void order_insert(struct preorder *o, const struct descent_fnode *nodes, int parent,
+			 int child)
 {
 	int *at = &o->first[parent];
 
@@ -39,7 +42,7 @@ static void order_insert(struct order *o, const struct descent_fnode *nodes, int
 
 /* Visit the tree in preorder without recursion: go to the first child, else to the next sibling of
  * the node or of its nearest parent that has one. */
-static void order_walk(struct order *o, const int *parent, uint32_t nr)
+static void order_walk(struct preorder *o, const int *parent, uint32_t nr)
 {
 	int at = nr ? 0 : -1;
 
@@ -55,21 +58,21 @@ static void order_walk(struct order *o, const int *parent, uint32_t nr)
 	}
 }
 
-static void order_release(struct order *o)
+static void order_release(struct preorder *o)
 {
 	free(o->first);
 	free(o->next);
 	free(o->list);
 }
 
-static int order_init(struct order *o, const struct descent_result *r)
+static int order_init(struct preorder *o, const struct descent_result *r)
 {
 	static int index[DESCENT_MAX_NODES];
 	int *parent = calloc(r->nr_nodes + 1, sizeof(*parent));
 
-	*o = (struct order){.first = calloc(r->nr_nodes + 1, sizeof(int)),
-			    .next = calloc(r->nr_nodes + 1, sizeof(int)),
-			    .list = calloc(r->nr_nodes + 1, sizeof(uint32_t))};
+	*o = (struct preorder){.first = calloc(r->nr_nodes + 1, sizeof(int)),
+			       .next = calloc(r->nr_nodes + 1, sizeof(int)),
+			       .list = calloc(r->nr_nodes + 1, sizeof(uint32_t))};
 	if (!parent || !o->first || !o->next || !o->list) {
 		free(parent);
 		order_release(o);
@@ -95,7 +98,7 @@ static int order_init(struct order *o, const struct descent_result *r)
 
 /* ---- rows for the screen ---- */
 
-struct rows {
+struct row_builder {
 	const struct descend_report *report;
 	const struct descent_result *result;
 	const struct descent_driver *driver;
@@ -117,25 +120,20 @@ static void copy_buf(char *out, size_t size, const struct buf *b)
 
 static void short_name(const char *name, char *out)
 {
-	struct buf b;
+	struct buf b = {.max = 16384};
 
-	buf_init(&b, 16384);
 	report_short_name(&b, name);
 	copy_buf(out, NAME_BYTES, &b);
 	buf_release(&b);
 }
 
-static void name_of(const struct rows *t, const struct descent_fnode *n, char *out)
+static void name_of(const struct row_builder *t, const struct descent_fnode *n, char *out)
 {
-	const struct op *op = model_op_by_number(t->report->model, t->report->op);
-	char name[1024];
+	struct buf b = {.max = 16384};
 
-	if (!n->site.module && op && op->label[0] &&
-	    !driver_symbol(t->driver, n->function.module, n->function.offset))
-		snprintf(name, sizeof(name), "%s", op->label);
-	else
-		driver_function(t->driver, n, name, sizeof(name));
-	short_name(name, out);
+	report_name(&b, t->report, n);
+	copy_buf(out, NAME_BYTES, &b);
+	buf_release(&b);
 }
 
 static const char *state_of(const struct descent_fnode *n)
@@ -151,24 +149,20 @@ static const char *state_of(const struct descent_fnode *n)
 }
 
 /* Write the remark behind the name of a function: "called in mix (inlined), in a loop". */
-static void remark_of(const struct rows *t, const struct descent_fnode *n, char *out)
+static void remark_of(const struct row_builder *t, const struct descent_fnode *n, char *out)
 {
 	const char *state = state_of(n);
-	struct buf b;
+	struct buf b = {.max = 16384};
 
-	buf_init(&b, 16384);
-	buf_puts(&b, "called in ");
-	if (report_inlined_at(&b, t->driver, n->site))
-		buf_printf(&b, " (inlined)%s%s", state[0] ? ", " : "", state);
-	else
-		buf_reset(&b);
-	if (!b.len)
-		buf_puts(&b, state);
+	if (report_inlined_at(&b, "called in ", t->driver, n->site) && state[0])
+		buf_puts(&b, ", ");
+	buf_puts(&b, state);
 	copy_buf(out, REMARK_BYTES, &b);
 	buf_release(&b);
 }
 
-static void place_of(const struct rows *t, struct rec_code place, const char **file, uint32_t *line)
+static void place_of(const struct row_builder *t, struct rec_code place, const char **file,
+		     uint32_t *line)
 {
 	const struct driver_symbol *s =
 	    place.module ? driver_symbol(t->driver, place.module, place.offset) : NULL;
@@ -177,7 +171,7 @@ static void place_of(const struct rows *t, struct rec_code place, const char **f
 	*line = s ? s->line : 0;
 }
 
-static void add_fnode(struct rows *t, const struct descent_fnode *n,
+static void add_fnode(struct row_builder *t, const struct descent_fnode *n,
 		      const struct descent_fnode *caller, unsigned int depth)
 {
 	struct rec_code place = n->site.module ? n->site : n->function;
@@ -208,8 +202,8 @@ static void add_fnode(struct rows *t, const struct descent_fnode *n,
 
 /* Add rows below the last frame of a path for the places of its samples: its inlined functions, or
  * its own code. */
-static void add_inlined(struct rows *t, const struct descent_path *p, const struct descent_fnode *n,
-			unsigned int depth)
+static void add_inlined(struct row_builder *t, const struct descent_path *p,
+			const struct descent_fnode *n, unsigned int depth)
 {
 	struct inlined in;
 
@@ -243,7 +237,7 @@ static void add_inlined(struct rows *t, const struct descent_path *p, const stru
 	}
 }
 
-static void add_wait(struct rows *t, uint32_t parent, unsigned int depth, const char *words,
+static void add_wait(struct row_builder *t, uint32_t parent, unsigned int depth, const char *words,
 		     const struct screen_descent_node *figures)
 {
 	struct screen_descent_node *out = &t->node[t->nr];
@@ -264,7 +258,7 @@ static void add_wait(struct rows *t, uint32_t parent, unsigned int depth, const 
 }
 
 /* Add rows below the last frame of a path: for whom it waits, and what those did. */
-static void add_waits(struct rows *t, unsigned int path, unsigned int depth)
+static void add_waits(struct row_builder *t, unsigned int path, unsigned int depth)
 {
 	const struct descent_path *p = &t->result->paths[path];
 	const struct wait_rows *w = &t->waits[path];
@@ -287,7 +281,22 @@ static void add_waits(struct rows *t, unsigned int path, unsigned int depth)
 	}
 }
 
-static void add_nodes(struct rows *t, const struct order *o)
+/* Add rows below a system call for those who call it. */
+static void add_callers(struct row_builder *t)
+{
+	struct caller_rows c;
+
+	caller_rows_of(t->driver, t->result, &c);
+	for (unsigned int i = 0; i < c.nr; i++)
+		add_wait(
+		    t, 0, 1, c.row[i].text,
+		    &(struct screen_descent_node){
+			.share = c.row[i].share,
+			.latency_ns = (uint64_t)(c.row[i].share * (double)t->result->latency_ns),
+			.evidence = report_evidence_words(EVIDENCE_WITNESSED)});
+}
+
+static void add_nodes(struct row_builder *t, const struct preorder *o)
 {
 	static unsigned int depth[DESCENT_MAX_NODES],
 	    place[DESCENT_MAX_NODES]; /* by node number: index in the result */
@@ -299,6 +308,8 @@ static void add_nodes(struct rows *t, const struct order *o)
 		place[n->node] = o->list[i];
 		depth[n->node] = i ? depth[n->parent] + 1 : 0;
 		add_fnode(t, n, i ? &r->nodes[place[n->parent]] : NULL, depth[n->node]);
+		if (!i)
+			add_callers(t);
 		for (unsigned int k = 0; k < r->nr_paths; k++) {
 			const struct descent_path *p = &r->paths[k];
 
@@ -317,19 +328,37 @@ static void add_nodes(struct rows *t, const struct order *o)
 	}
 }
 
-static void add_paths(struct rows *t)
+/*
+ * Append the innermost kernel functions of a path that is a system call's own code. Several such
+ * paths differ in nothing else.
+ */
+static void kernel_end(struct buf *out, const struct row_builder *t, const struct descent_path *p)
+{
+	unsigned int first = p->nr_kernel > KERNEL_SHOWN ? p->nr_kernel - KERNEL_SHOWN : 0;
+
+	if (p->cause.kind != CAUSE_OWN_CODE)
+		return;
+	for (unsigned int i = first; i < p->nr_kernel; i++) {
+		const struct rec_frame *f = &p->kernel[i];
+
+		buf_puts(out, i > first ? " > " : "in the kernel: ");
+		report_function(out, t->driver, (struct rec_code){f->module, f->function});
+	}
+}
+
+static void add_paths(struct row_builder *t)
 {
 	const struct descent_result *r = t->result;
 
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		const struct descent_path *p = &r->paths[i];
-		struct buf b;
+		struct buf b = {.max = 4096};
 
-		buf_init(&b, 4096);
 		report_path_cause(&b, t->driver, p);
 		copy_buf(t->cause[i], CAUSE_BYTES, &b);
 		buf_reset(&b);
-		report_where(&b, t->driver, p);
+		if (!report_where(&b, t->driver, p))
+			kernel_end(&b, t, p);
 		copy_buf(t->where[i], CAUSE_BYTES, &b);
 		buf_release(&b);
 		t->path[i] = (struct screen_descent_path){
@@ -344,12 +373,11 @@ static void add_paths(struct rows *t)
 }
 
 /* The answer so far; without an answer, the calls whose cause is being searched. */
-static void sentence_of(const struct rows *t, const char *remark, struct buf *out)
+static void sentence_of(const struct row_builder *t, const char *remark, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(t->driver);
-	struct buf lacks;
+	struct buf lacks = {.max = SENTENCE_BYTES};
 
-	buf_init(&lacks, SENTENCE_BYTES);
 	if (driver_over(t->driver) || !ask) {
 		output_descend_sentence(t->report, out);
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
@@ -366,14 +394,15 @@ static void sentence_of(const struct rows *t, const char *remark, struct buf *ou
 	    t->result->paths[0].cause.kind != CAUSE_UNMEASURED) {
 		buf_puts(out, "so far: ");
 		output_descend_sentence(t->report, out);
-		return;
+	} else {
+		if (!report_peak_begin(t->report, 0, out))
+			buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
+		buf_puts(out, ": finding the cause...");
 	}
-	if (!report_peak_begin(t->report, 0, out))
-		buf_printf(out, "calls of %s", format_range(ask->low_ns, ask->high_ns).s);
-	buf_puts(out, ": finding the cause...");
+	buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
 }
 
-static int hand_over(const struct rows *t, struct screen *s, const char *remark)
+static int hand_over(const struct row_builder *t, struct screen *s, const char *remark)
 {
 	const struct descent_result *r = t->result;
 	struct descent_progress progress;
@@ -417,12 +446,12 @@ static int hand_over(const struct rows *t, struct screen *s, const char *remark)
 int descent_rows_show(struct screen *s, const struct descend_report *report,
 		      const struct descent_result *r, const char *remark)
 {
-	struct rows t = {.report = report,
-			 .result = r,
-			 .driver = report->driver,
-			 .over = driver_over(report->driver),
-			 .max = r->nr_nodes + r->nr_paths * INLINED_LEVELS};
-	struct order o;
+	struct row_builder t = {.report = report,
+				.result = r,
+				.driver = report->driver,
+				.over = driver_over(report->driver),
+				.max = r->nr_nodes + r->nr_paths * INLINED_LEVELS};
+	struct preorder o;
 	int err = order_init(&o, r);
 
 	if (err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Passes the state of a descent to the screen (tui/screen/screen_descent.h). */
-#ifndef PEAKTOP_DESCENT_ROWS_H
-#define PEAKTOP_DESCENT_ROWS_H
+#pragma once
 
 #include "tui/report/output_descend.h"
 
@@ -10,5 +9,3 @@ struct screen;
 /* Show the result `r`. `remark` follows the answer; "" for none. Returns 0 or a negative errno. */
 int descent_rows_show(struct screen *s, const struct descend_report *report,
 		      const struct descent_result *r, const char *remark);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rows of a descent below a path that waits: for whom it waits, and what those did. Private to
  * tui/views. */
-#ifndef PEAKTOP_DESCENT_WAIT_ROWS_H
-#define PEAKTOP_DESCENT_WAIT_ROWS_H
+#pragma once
 
 #include "tui/report/output_descend.h"
 #include "tui/screen/screen_descent.h"
@@ -34,5 +33,3 @@ void wait_rows_release(struct wait_rows *w);
  * computed again. `used` has SCREEN_DESCENT_WAITS flags, zero for the first row.
  */
 uint32_t wait_row_number(bool *used, uint32_t parent, const char *words);
-
-#endif

@@ -70,9 +70,9 @@ static unsigned int row_size(unsigned int finest, unsigned int low, unsigned int
 	static const unsigned int sizes[] = {1,	 2,  3,	 4,  5,	 6,  7,	  8,  9,  10,
 					     11, 12, 13, 14, 15, 16, 18,  20, 22, 24,
 					     28, 32, 40, 48, 64, 96, 176, 352};
-	unsigned int i, size = PT_BUCKETS;
+	unsigned int size = PT_BUCKETS;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size = sizes[i];
 		if (size < finest)
 			continue;
@@ -132,8 +132,8 @@ static unsigned int scale_of(uint64_t n)
 	return log2;
 }
 
-/* Count the calls of a slice in the row of their latency: `columns` columns from `col` on show its
- * part of them. */
+/* Add the calls of a slice to the rows of their latencies. The slice covers `columns` columns from
+ * `col` on, and each of them gets its part of the calls. */
 static void count_buckets(struct heatmap *h, const struct slice *s, int col, int columns,
 			  uint64_t parts, bool in_span)
 {
@@ -227,8 +227,7 @@ static void set_cursor_row(struct heatmap *h, const struct heatmap_span *span)
 int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, int rows)
 {
 	uint64_t max = 0, row_max = 0;
-	size_t i, cells;
-	unsigned int k;
+	size_t cells;
 
 	*h = (struct heatmap){.cols = cols < 1 ? 1 : cols, .rows = rows < 1 ? 1 : rows};
 	h->column_ns = span->column_ns;
@@ -246,12 +245,12 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	memset(h->watched, !span->only_slices, (size_t)h->cols * sizeof(*h->watched));
 	watch_tail(h, span);
 	unwatch_off(h, span);
-	for (k = 0; k < span->nr_slices; k++)
+	for (unsigned int k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
-	for (i = 0; i < cells; i++)
+	for (size_t i = 0; i < cells; i++)
 		if (h->cell[i] > max)
 			max = h->cell[i];
-	for (i = 0; i < (size_t)h->rows; i++)
+	for (size_t i = 0; i < (size_t)h->rows; i++)
 		if (h->row[i] > row_max)
 			row_max = h->row[i];
 	h->scale = scale_of(max);
@@ -323,18 +322,17 @@ uint64_t heatmap_column_fit(uint64_t interval_ns, uint64_t elapsed_ns, int cols)
 
 uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direction)
 {
-	static const unsigned int steps[] = {1, 2, 5, 10, 30, 60, 120, 300, 600, 3600};
-	int i, n = sizeof(steps) / sizeof(steps[0]);
+	static const unsigned int quarters[] = {1,   2,	  4,   8,    20,   40,
+						120, 240, 480, 1200, 2400, 14400};
+	int i, n = sizeof(quarters) / sizeof(quarters[0]);
 
-	if (!interval_ns)
+	if (interval_ns < 4)
 		return column_ns;
 	for (i = 0; i < n - 1; i++)
-		if (steps[i] * interval_ns >= column_ns)
+		if (quarters[i] * (interval_ns / 4) >= column_ns)
 			break;
 	i += direction;
-	if (direction < 0 && column_ns < interval_ns)
-		return column_ns;
-	return steps[i < 0 ? 0 : i >= n ? n - 1 : i] * interval_ns;
+	return quarters[i < 0 ? 0 : i >= n ? n - 1 : i] * (interval_ns / 4);
 }
 
 /* --- drawing -------------------------------------------------------------------- */
@@ -355,10 +353,8 @@ static void draw_empty(const struct heatmap *h, struct grid *g, int x, int y, in
 
 void heatmap_draw(const struct heatmap *h, struct grid *g, struct rect r)
 {
-	int col, row;
-
-	for (row = 0; row < h->rows && row < r.h; row++) {
-		for (col = 0; col < h->cols && col < r.w; col++) {
+	for (int row = 0; row < h->rows && row < r.h; row++) {
+		for (int col = 0; col < h->cols && col < r.w; col++) {
 			unsigned int level = heatmap_level(h, col, row);
 			int x = r.x + col, y = r.y + r.h - 1 - row;
 
@@ -389,13 +385,13 @@ static void decade_label(char *out, size_t size, unsigned int n)
 void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect r,
 			    struct bucket_range chosen)
 {
-	int row, low = -1, high = -2, width = r.w - 2;
+	int low = -1, high = -2, width = r.w - 2;
 	uint64_t decade = 1;
 	unsigned int n = 0;
 	char label[24];
 
 	heatmap_rows(h, chosen, &low, &high);
-	for (row = 0; row < h->rows && row < r.h; row++) {
+	for (int row = 0; row < h->rows && row < r.h; row++) {
 		int y = r.y + r.h - 1 - row;
 		bool in = row >= low && row <= high, tick = false;
 
@@ -437,12 +433,12 @@ void heatmap_time(char *out, size_t size, uint64_t ns, uint64_t column_ns)
 void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r)
 {
 	enum { EVERY = 10 };
-	int col, length;
+	int length;
 	char label[48];
 
-	for (col = 0; col < h->filled && col < r.w; col++)
+	for (int col = 0; col < h->filled && col < r.w; col++)
 		grid_put(g, r.x + col, r.y, 1, ROLE_DIM, theme_glyph(GLYPH_HLINE, g->ascii));
-	for (col = (int)((EVERY - h->first % EVERY) % EVERY); col < r.w; col += EVERY) {
+	for (int col = (int)((EVERY - h->first % EVERY) % EVERY); col < r.w; col += EVERY) {
 		heatmap_time(label, sizeof(label), (h->first + (uint64_t)col) * h->column_ns,
 			     h->column_ns);
 		length = (int)strlen(label);

@@ -10,8 +10,7 @@
  * from the records and the size alone, in steps, so that between steps only the
  * newest column changes and a replay shows the same.
  */
-#ifndef PEAKTOP_HEATMAP_H
-#define PEAKTOP_HEATMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ void heatmap_draw_latencies(const struct heatmap *h, struct grid *g, struct rect
 			    struct bucket_range chosen);
 /* Draw the time axis in one row; column 0 is at r.x. The line ends at the present time. */
 void heatmap_draw_times(const struct heatmap *h, struct grid *g, struct rect r);
-
-#endif

@@ -12,6 +12,7 @@
 
 #define SHOW_NS 100000000ull
 #define TRACING_SHOW_NS 500000000ull
+#define SILENCE_NS 10000000000ull
 #define TRACE_NS 20000000000ull /* the budget may not pay for the first window at once */
 
 /* ---- begin and end ---- */
@@ -72,8 +73,8 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	}
 	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
 		say(l, NOTE_INFO,
-		    "only functions and system calls can be descended into; press f to watch a "
-		    "function");
+		    "only calls have a cause to find; o shows where the process spends its time, "
+		    "W for whom it waits");
 		return;
 	}
 	q.slowest = 0;
@@ -103,6 +104,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	l->op = number;
 	l->reported = false;
 	l->next_ns = 0;
+	l->seen = (struct live_calls){0};
 	screen_open_descent(l->screen, number, peak);
 }
 
@@ -155,9 +157,10 @@ static void same_paths(const struct live_descent *l, const struct descent_result
 				      format_time(a->mode_ns).s);
 	}
 	if (n && n < size)
-		snprintf(out + n, size - n,
-			 ": the cause of the difference is not visible to software%s",
-			 is_wait(r->paths[0].cause.kind) ? ", or it is in what they wait for" : "");
+		snprintf(out + n, size - n, "%s",
+			 is_wait(r->paths[0].cause.kind)
+			     ? ": the difference may be in what they wait for"
+			     : ": the cause of the difference is not visible to software");
 }
 
 /* Store an answer, to compare it with those of other peaks. Moves the result out of `r`. */
@@ -198,12 +201,57 @@ void live_descent_release(struct live_descent *l)
 	l->nr_answers = 0;
 }
 
+/* If no call of the peak came for a while, write a remark that says so, and what to do. */
+static void tell_silence(struct live_descent *l, uint64_t now_ns, char *out, size_t size)
+{
+	const struct rec_descent *ask = driver_asked(l->driver);
+	const struct op *op = model_op_by_number(l->model, ask->op);
+	struct descent_progress progress;
+	struct live_calls now = {.at_ns = now_ns};
+
+	descent_progress(driver_descent(l->driver), &progress);
+	now.measured = progress.calls_used;
+	if (op) {
+		const struct bucket_range peak = {pt_bucket(ask->low_ns),
+						  pt_bucket(ask->high_ns - 1) + 1};
+
+		now.of_peak = profile_range_calls(&op->total, peak);
+		now.all = op->total.calls;
+	}
+	if (!l->seen.at_ns || now.measured != l->seen.measured || now.of_peak != l->seen.of_peak)
+		l->seen = now;
+	if (now_ns - l->seen.at_ns < SILENCE_NS)
+		return;
+	if (now.all > l->seen.all)
+		snprintf(out, size,
+			 "no call of this peak for %s, but %s others; the search goes on with the "
+			 "next one, or press q and choose another peak",
+			 format_age(now_ns - l->seen.at_ns).s,
+			 format_count(now.all - l->seen.all).s);
+	else
+		snprintf(
+		    out, size,
+		    "no call was seen for %s; the search goes on with the next calls, q ends it",
+		    format_age(now_ns - l->seen.at_ns).s);
+}
+
+/* Write what the screen says beside the answer so far. */
+static void remark_of(struct live_descent *l, const struct descent_result *r, uint64_t now_ns,
+		      char *out, size_t size)
+{
+	out[0] = '\0';
+	if (r->status == DESCENT_ROOT_CAUSE)
+		same_paths(l, r, out, size);
+	if (!l->replay && !driver_over(l->driver))
+		tell_silence(l, now_ns, out, size);
+}
+
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 {
 	struct descend_report report = {
 	    .model = l->model, .driver = l->driver, .op = l->op, .names = PEAKS_BY_NUMBER};
 	struct descent_result r;
-	char remark[512] = "";
+	char remark[512];
 	const struct rec_descent *recorded = l->replay ? driver_asked(l->driver) : NULL;
 	bool over, named, traced;
 
@@ -222,8 +270,7 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	if (!driver_asked(l->driver) || driver_result(l->driver, &r))
 		return false;
 	report_name_kernel(l->driver, &r);
-	if (r.status == DESCENT_ROOT_CAUSE)
-		same_paths(l, &r, remark, sizeof(remark));
+	remark_of(l, &r, now_ns, remark, sizeof(remark));
 	if (!descent_rows_show(l->screen, &report, &r, remark))
 		l->reported = over && named && traced && !report.tracing;
 	if (r.status == DESCENT_ROOT_CAUSE && driver_over(l->driver))

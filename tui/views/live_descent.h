@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Connects the view of a descent with the driver: passes the view's requests to the driver and the
  * driver's state to the view. */
-#ifndef PEAKTOP_LIVE_DESCENT_H
-#define PEAKTOP_LIVE_DESCENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +21,12 @@ struct live_answer {
 };
 enum { LIVE_ANSWERS = 16 };
 
+/* The calls of f0 when the last one of the peak was seen. */
+struct live_calls {
+	uint64_t at_ns; /* 0: not looked yet */
+	uint64_t measured, of_peak, all;
+};
+
 struct live_descent {
 	struct screen *screen;
 	struct model *model; /* the live model, or the present one of the replay */
@@ -35,6 +40,7 @@ struct live_descent {
 	uint32_t op;   /* 0: no view of a descent is open */
 	bool reported; /* the screen has the final result with all names */
 	uint64_t next_ns;
+	struct live_calls seen;
 	struct descent_tracing tracing;
 	unsigned int nr_answers;
 	struct live_answer answers[LIVE_ANSWERS];
@@ -50,5 +56,3 @@ void live_descent_stop(struct live_descent *l);
 /* Call every turn: passes the state to the screen a few times per second. True: the screen may have
  * changed. */
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns);
-
-#endif

@@ -27,14 +27,14 @@ void live_open_ask(struct live_open *l, uint32_t number)
 	}
 	l->op = number;
 	l->round = front_take_snapshots(l->front, number);
-	l->asked_ns = front_now_ns();
+	l->asked_ns = now_ns();
 	screen_message(l->screen, NOTE_INFO, "reading the threads of the target");
 }
 
 bool live_open_turn(struct live_open *l)
 {
 	const struct op *op = l->op ? model_op_by_number(front_model(l->front), l->op) : NULL;
-	bool late = l->op && front_now_ns() - l->asked_ns > PATIENCE_NS;
+	bool late = l->op && now_ns() - l->asked_ns > PATIENCE_NS;
 	struct open_report r;
 	struct buf lines, name;
 

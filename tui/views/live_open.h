@@ -3,8 +3,7 @@
  * The view of open calls on the live screen: take snapshots of all threads, look up names,
  * show the view. Private to tui/cli/live.c.
  */
-#ifndef PEAKTOP_LIVE_OPEN_H
-#define PEAKTOP_LIVE_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void live_open_ask(struct live_open *l, uint32_t op);
 /* Call every turn: shows the view when all snapshots and names have arrived. True: something was
  * shown. */
 bool live_open_turn(struct live_open *l);
-
-#endif

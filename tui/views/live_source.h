@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shows the code of a frame: its source file, read with the rights of the user, or its instructions
  * from the parser. */
-#ifndef PEAKTOP_LIVE_SOURCE_H
-#define PEAKTOP_LIVE_SOURCE_H
+#pragma once
 
 #include "tui/screen/screen.h"
 
@@ -19,5 +18,3 @@ struct live_source {
 /* SCREEN_SOURCE and SCREEN_CODE: show source or code, at once or when the parser has answered, or
  * show the reason for a failure. */
 void live_source_show(struct live_source *l, const struct screen_action *a);
-
-#endif

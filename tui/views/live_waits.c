@@ -199,6 +199,9 @@ static void show(struct live_waits *l, enum screen_waits what)
 /* Why there is nothing to show; NULL: there is something. */
 static const char *nothing(const struct live_waits *l, enum screen_waits what)
 {
+	if (what == SCREEN_WAITS_WALK && l->front && walker_is_empty(l->walker) &&
+	    !model_target_ended(l->model, 0))
+		return "looking at the threads: no stack was sampled yet";
 	if (what == SCREEN_WAITS_WALK)
 		return walker_asked(l->walker)
 			   ? NULL

@@ -3,8 +3,7 @@
  * The views of chains and of the critical path, live or in a replay: begin and end the tracing,
  * look up names, compute the text once a second. Private to tui/cli.
  */
-#ifndef PEAKTOP_LIVE_WAITS_H
-#define PEAKTOP_LIVE_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void live_snapshots_begin(struct live_waits *l);
 void live_snapshots_end(struct live_waits *l);
 /* Call every turn. True: there is new text. */
 bool live_waits_turn(struct live_waits *l, uint64_t now_ns);
-
-#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/op_rows.h"
 
+#include "analysis/base/array.h"
 #include "analysis/walk/class.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -84,9 +85,7 @@ uint64_t op_row_time(const struct op_row *row)
 
 static void row_histogram(struct op_row *row, const struct profile *p)
 {
-	unsigned int i;
-
-	for (i = 0; i < ROW_HALVES; i++) {
+	for (unsigned int i = 0; i < ROW_HALVES; i++) {
 		uint64_t n = profile_count(p, i, 2);
 
 		row->log[i] = n ? (uint8_t)(pt_bucket(n) < 254 ? pt_bucket(n) + 1 : 255) : 0;
@@ -95,10 +94,25 @@ static void row_histogram(struct op_row *row, const struct profile *p)
 	}
 }
 
+static enum op_group group_of(const struct op *op)
+{
+	if (op_class(op) != WALK_WORK)
+		return GROUP_IDLE;
+	switch (op->layer) {
+	case LAYER_FUNCTION:
+	case LAYER_KERNEL:
+		return GROUP_ASKED;
+	case LAYER_SYSCALL:
+		return GROUP_CALLS;
+	default:
+		return op->requested[0] ? GROUP_ASKED : GROUP_HOST;
+	}
+}
+
 static void row_fill(struct op_row *row, struct model *m, const struct op *op, bool last_slice)
 {
 	uint64_t elapsed_ns = model_elapsed_ns(m);
-	struct buf name;
+	struct buf name = {.max = NAME_BYTES};
 	const struct profile *p = last_slice ? &op->recent : &op->total;
 	uint64_t span_ns = elapsed_ns - op->since_ns;
 
@@ -120,7 +134,6 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	}
 	row->op = op->op;
 	row->layer = op->layer;
-	buf_init(&name, NAME_BYTES);
 	words_op_function(&name, m, op);
 	sanitise(row->name, sizeof(row->name), name.data ? name.data : "");
 	buf_release(&name);
@@ -130,6 +143,8 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	if (op->below_measurable && op->total.calls)
 		row->time_ns =
 		    (uint64_t)((double)op->time_ns * (double)p->calls / (double)op->total.calls);
+	if (op->most_callers && row->time_ns / op->most_callers > span_ns)
+		row->time_ns = op->most_callers * span_ns;
 	row->rate = span_ns ? (double)p->calls * 1e9 / (double)span_ns : -1;
 	row->wall = span_ns ? (double)row->time_ns / (double)span_ns : -1;
 	row->p50_ns = p->calls ? profile_quantile(p, 0.5) : 0;
@@ -140,72 +155,50 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	row->oldest_ns = op->oldest_open_ns;
 	row->began_before = op_began_before(op, elapsed_ns);
 	row->asked = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL;
-	row->waits = op_class(op) != WALK_WORK;
+	row->group = group_of(op);
 	row->stuck = op_is_stuck(op, elapsed_ns);
 	row->seen = op->share_seen;
 	row->adds_up = op->adds_up;
 	row_histogram(row, p);
 }
 
-static int descending(uint64_t a, uint64_t b)
+static int compare_by(enum row_order order, const struct op_row *a, const struct op_row *b)
 {
-	return a < b ? 1 : a > b ? -1 : 0;
-}
-
-/* The groups of the list: 0 is on top. */
-static int group_of(const struct op_row *row)
-{
-	return row->waits ? 2 : row->asked ? 0 : 1;
+	switch (order) {
+	case BY_NAME:
+		return strcmp(a->name, b->name);
+	case BY_RATE:
+		return descending(a->rate, b->rate);
+	case BY_P50:
+		return descending(a->p50_ns, b->p50_ns);
+	case BY_P99:
+		return descending(a->p99_ns, b->p99_ns);
+	case BY_PEAKS:
+		return descending(a->peaks, b->peaks);
+	case BY_OPEN:
+		return descending(a->oldest_ns, b->oldest_ns);
+	case BY_LAYER:
+		return strcmp(layer_name(a->layer), layer_name(b->layer));
+	case BY_CALLS:
+		return descending(a->calls, b->calls);
+	case BY_TOTAL:
+		return descending(a->time_ns, b->time_ns);
+	case BY_MAX:
+		return descending(a->max_ns, b->max_ns);
+	case BY_TIME:
+	case NR_ORDERS:
+		break;
+	}
+	return 0;
 }
 
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct op_rows *r = ctx;
 	const struct op_row *a = &r->row[*(const size_t *)pa], *b = &r->row[*(const size_t *)pb];
-	int c = group_of(a) - group_of(b);
+	int c = compare_by(r->order, a, b) ?: descending(op_row_time(a), op_row_time(b));
 
-	if (c)
-		return c;
-	switch (r->order) {
-	case BY_NAME:
-		c = strcmp(a->name, b->name);
-		break;
-	case BY_RATE:
-		c = a->rate < b->rate ? 1 : a->rate > b->rate ? -1 : 0;
-		break;
-	case BY_P50:
-		c = descending(a->p50_ns, b->p50_ns);
-		break;
-	case BY_P99:
-		c = descending(a->p99_ns, b->p99_ns);
-		break;
-	case BY_PEAKS:
-		c = descending(a->peaks, b->peaks);
-		break;
-	case BY_OPEN:
-		c = descending(a->oldest_ns, b->oldest_ns);
-		break;
-	case BY_LAYER:
-		c = strcmp(layer_name(a->layer), layer_name(b->layer));
-		break;
-	case BY_CALLS:
-		c = descending(a->calls, b->calls);
-		break;
-	case BY_TOTAL:
-		c = descending(a->time_ns, b->time_ns);
-		break;
-	case BY_MAX:
-		c = descending(a->max_ns, b->max_ns);
-		break;
-	case BY_TIME:
-	case NR_ORDERS:
-		break;
-	}
-	if (!c)
-		c = descending(op_row_time(a), op_row_time(b));
-	if (r->reverse)
-		c = -c;
-	return c ? c : a->op < b->op ? -1 : a->op > b->op;
+	return ascending(a->group, b->group) ?: (r->reverse ? -c : c) ?: ascending(a->op, b->op);
 }
 
 static bool matches(const struct op_row *row, const char *text)
@@ -223,41 +216,29 @@ void op_rows_arrange(struct op_rows *r)
 			r->shown[r->nr_shown++] = i;
 	if (r->nr_shown)
 		qsort_r(r->shown, r->nr_shown, sizeof(*r->shown), compare, r);
-	for (r->nr_busy = 0; r->nr_busy < r->nr_shown; r->nr_busy++)
-		if (op_rows_at(r, r->nr_busy)->waits)
-			break;
+	for (int group = 0; group <= NR_GROUPS; group++) {
+		for (i = 0; i < r->nr_shown && (int)op_rows_at(r, i)->group < group; i++)
+			;
+		r->first[group] = i;
+	}
 }
 
 static bool reserve(struct op_rows *r, size_t n)
 {
-	struct op_row *row;
-	size_t *shown;
+	size_t cap = r->cap;
 
-	if (n <= r->cap)
-		return true;
-	row = realloc(r->row, n * sizeof(*row));
-	if (row)
-		r->row = row;
-	shown = realloc(r->shown, n * sizeof(*shown));
-	if (shown)
-		r->shown = shown;
-	if (!row || !shown)
-		return false;
-	r->cap = n;
-	return true;
+	return !array_fit(r->row, n, cap, SIZE_MAX) && !array_fit(r->shown, n, r->cap, SIZE_MAX);
 }
 
 /* Set the common range of all small histograms, rounded to steps so that it seldom changes. */
 static void set_range(struct op_rows *r)
 {
 	enum { STEP = 8 };
-	size_t i;
-	int k;
 
 	r->low = ROW_HALVES;
 	r->high = 0;
-	for (i = 0; i < r->nr; i++) {
-		for (k = 0; k < ROW_HALVES; k++) {
+	for (size_t i = 0; i < r->nr; i++) {
+		for (int k = 0; k < ROW_HALVES; k++) {
 			if (!r->row[i].log[k])
 				continue;
 			if (k < r->low)

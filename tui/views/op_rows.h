@@ -3,8 +3,7 @@
  * The rows of the operations view: copied from the model, filtered, sorted.
  * A paused view keeps the rows it has. Text is sanitised.
  */
-#ifndef PEAKTOP_OP_ROWS_H
-#define PEAKTOP_OP_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +59,15 @@ uint64_t op_columns_pack(const enum op_column *order, int n);
 /* All columns from left to right: those in `packed`, then the others in their usual order. */
 void op_columns_unpack(uint64_t packed, enum op_column order[NR_COLUMNS]);
 
+/* The groups of the list, from the top. */
+enum op_group {
+	GROUP_ASKED, /* functions, and other layers that the user named */
+	GROUP_CALLS, /* system calls */
+	GROUP_HOST,  /* waiting for a CPU or a lock, block requests: no calls to descend into */
+	GROUP_IDLE,  /* idle waits and timed sleeps */
+	NR_GROUPS
+};
+
 struct op_row {
 	uint32_t op;
 	enum layer layer;
@@ -71,9 +79,9 @@ struct op_row {
 	uint64_t open, oldest_ns;
 	bool began_before; /* only calls that were open before peaktop attached */
 	bool asked;	   /* a function that the user asked for */
-	bool waits;	   /* idle waits or timed sleeps */
-	bool stuck;	   /* a call is open for longer than is normal */
-	double seen;	   /* share of its calls that were seen */
+	enum op_group group;
+	bool stuck;  /* a call is open for longer than is normal */
+	double seen; /* share of its calls that were seen */
 	bool adds_up;
 	uint8_t
 	    log[ROW_HALVES]; /* logarithm of the count, in eighths of a doubling, + 1; 0 = none */
@@ -85,8 +93,8 @@ struct op_rows {
 	size_t nr, cap;
 	size_t *shown; /* indices of the rows that pass the filter, sorted */
 	size_t nr_shown;
-	size_t nr_busy; /* rows shown before the first one that waits */
-	size_t nr_ops;	/* number of operations of the model, with or without calls */
+	size_t first[NR_GROUPS + 1]; /* rows shown before each group, and all */
+	size_t nr_ops;		     /* number of operations of the model, with or without calls */
 	enum row_order order;
 	bool reverse;
 	bool last_slice; /* figures of the last slice, not of the whole run */
@@ -98,12 +106,10 @@ void op_rows_release(struct op_rows *r);
 /* Copy the rows from the model, filter and sort them. If memory runs out, the rows stay unchanged.
  */
 void op_rows_update(struct op_rows *r, struct model *m);
-/* Filter and sort the present rows: functions first, idle waits and timed sleeps last. */
+/* Filter and sort the present rows, within their groups. */
 void op_rows_arrange(struct op_rows *r);
 /* The i-th row shown, or NULL. */
 const struct op_row *op_rows_at(const struct op_rows *r, size_t i);
 /* The total time of an operation for sorting. Open calls count with their age, so that an operation
  * with a stuck call is not sorted last. */
 uint64_t op_row_time(const struct op_row *row);
-
-#endif

@@ -27,11 +27,6 @@ static const char *const meanings[NR_COLUMNS] = {
     [COLUMN_OPEN] = "age of the oldest call that has not returned",
 };
 
-static struct view_columns *columns_of(struct view *v)
-{
-	return (struct view_columns *)v;
-}
-
 static struct screen_options *options_of(const struct view_columns *c)
 {
 	return &c->view.screen->options;
@@ -123,7 +118,7 @@ static void save(struct view_columns *c)
 
 static bool columns_request(struct view *v, enum request request, int key)
 {
-	struct view_columns *c = columns_of(v);
+	struct view_columns *c = (struct view_columns *)v;
 	struct rect body = screen_body(v->screen->cols, v->screen->rows);
 
 	if (list_request(&c->list, request, body.h - 1))
@@ -208,7 +203,7 @@ static int columns_height(const struct view *v, int cols)
 
 static bool columns_click(struct view *v, int target, int x, int y)
 {
-	struct view_columns *c = columns_of(v);
+	struct view_columns *c = (struct view_columns *)v;
 
 	if (target >= c->list.n)
 		return false;

@@ -2,16 +2,12 @@
 /* The view of a descent: the visible part of the tree, the selection, the keys. */
 #include "tui/views/view_descent.h"
 
+#include "analysis/base/array.h"
 #include "tui/views/views.h"
-
-static struct view_descent *descent_of(struct view *v)
-{
-	return (struct view_descent *)v;
-}
 
 static void descent_close(struct view *view)
 {
-	struct view_descent *v = descent_of(view);
+	struct view_descent *v = (struct view_descent *)view;
 
 	screen_act(view->screen, (struct screen_action){.type = SCREEN_DESCEND_STOP, .op = v->op});
 	descent_copy_drop(v->copy);
@@ -75,20 +71,18 @@ static int index_of(const struct view_descent *v, uint32_t number)
  * visible parent. */
 static void fit(struct view_descent *v)
 {
-	uint32_t i, n = v->copy ? v->copy->d.nr_nodes : 0, hidden = UINT32_MAX;
+	uint32_t n = v->copy ? v->copy->d.nr_nodes : 0, hidden = UINT32_MAX;
 	int wanted, select = 0;
-	uint32_t *row = n ? realloc(v->row, n * sizeof(*row)) : v->row;
 
 	v->nr_rows = 0;
-	if (n && !row) {
+	if (array_fit(v->row, n, v->cap_rows, SCREEN_DESCENT_MAX_NODES)) {
 		list_resize(&v->tree, 0);
 		return;
 	}
-	v->row = row;
 	if (!v->moved && v->copy && v->copy->d.nr_paths)
 		v->selected = v->copy->paths[0].node;
 	wanted = index_of(v, v->selected);
-	for (i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		if (node_at(v, i)->depth > hidden)
 			continue;
 		hidden = view_descent_open(v, i) ? UINT32_MAX : node_at(v, i)->depth;
@@ -137,7 +131,7 @@ static void go_to(struct view_descent *v, uint32_t i)
 
 static void descent_tick(struct view *view)
 {
-	struct view_descent *v = descent_of(view);
+	struct view_descent *v = (struct view_descent *)view;
 	struct descent_copy *fresh = descent_copy_hold(view->screen->descent);
 
 	if (fresh) {
@@ -179,11 +173,11 @@ static void set_all(struct view_descent *v, enum branch b)
 static void costliest(struct view_descent *v)
 {
 	int i = selected_index(v);
-	uint32_t at, best = 0;
+	uint32_t best = 0;
 
 	if (i < 0)
 		return;
-	for (at = (uint32_t)i + 1;
+	for (uint32_t at = (uint32_t)i + 1;
 	     at < v->copy->d.nr_nodes && node_at(v, at)->depth > node_at(v, (uint32_t)i)->depth;
 	     at++)
 		if (node_at(v, at)->depth == node_at(v, (uint32_t)i)->depth + 1 &&
@@ -291,7 +285,7 @@ static void to_the_right(struct view_descent *v)
 
 static bool descent_request(struct view *view, enum request request, int key)
 {
-	struct view_descent *v = descent_of(view);
+	struct view_descent *v = (struct view_descent *)view;
 
 	if (move(v, request))
 		return true;
@@ -359,25 +353,21 @@ static bool descent_offers(const struct view *view, enum request request)
 /* Go to the next node whose name contains the text, even if it is hidden. */
 static bool descent_find(struct view *view, const char *text, int direction)
 {
-	struct view_descent *v = descent_of(view);
-	int from = selected_index(v), n = v->copy ? (int)v->copy->d.nr_nodes : 0;
+	struct view_descent *v = (struct view_descent *)view;
+	int from = selected_index(v), at;
 
 	if (from < 0 || !text[0])
 		return false;
-	for (int i = direction ? 1 : 0; i <= n; i++) {
-		int at = (from + (direction < 0 ? n - i : i)) % n;
-
-		if (strcasestr(node_at(v, (uint32_t)at)->name, text)) {
-			go_to(v, (uint32_t)at);
-			return true;
-		}
-	}
-	return false;
+	at = list_find(i, v->copy ? (int)v->copy->d.nr_nodes : 0, from, direction,
+		       strcasestr(node_at(v, (uint32_t)i)->name, text));
+	if (at >= 0)
+		go_to(v, (uint32_t)at);
+	return at >= 0;
 }
 
 static bool descent_click(struct view *view, int target, int x, int y)
 {
-	struct view_descent *v = descent_of(view);
+	struct view_descent *v = (struct view_descent *)view;
 
 	if (target >= DESCENT_TARGET_PATH) {
 		v->pane = DESCENT_PATHS;
@@ -411,8 +401,7 @@ static const struct view_methods methods = {
     .click = descent_click,
 };
 
-/* --- from the front ----------------------------------------------------------------------------
- */
+/* --- called by the front --------------------------------------------------------------- */
 
 void screen_open_descent(struct screen *s, uint32_t op, int peak)
 {
@@ -421,7 +410,7 @@ void screen_open_descent(struct screen *s, uint32_t op, int peak)
 	for (struct view *at = s->top; at; at = at->below) {
 		if (at->methods != &methods)
 			continue;
-		v = descent_of(at);
+		v = (struct view_descent *)at;
 		v->op = op;
 		v->peak = peak;
 		v->moved = false;

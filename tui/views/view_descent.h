@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the view of a descent: view_descent.c (state and keys) and view_descent_draw.c
  * (drawing). */
-#ifndef PEAKTOP_VIEW_DESCENT_H
-#define PEAKTOP_VIEW_DESCENT_H
+#pragma once
 
 #include "tui/screen/descent_copy.h"
 #include "tui/screen/list.h"
@@ -25,7 +24,7 @@ struct view_descent {
 	uint8_t all; /* enum branch of nodes with BRANCH_DEFAULT */
 	uint8_t branch[SCREEN_DESCENT_MAX_NODES]; /* enum branch, by number */
 	uint32_t *row;				  /* rows of the tree: indices in copy->nodes */
-	uint32_t nr_rows;
+	uint32_t nr_rows, cap_rows;
 };
 
 /* Targets of clicks: a row of the tree, or this and the index of a path. */
@@ -39,5 +38,3 @@ void view_descent_draw(const struct view *view, struct grid *g, struct rect r);
 int view_descent_tree_rows(const struct view_descent *v, int cols, int rows);
 /* The number of rows of the whole view. */
 int view_descent_height(const struct view *view, int cols);
-
-#endif

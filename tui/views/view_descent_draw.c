@@ -217,7 +217,7 @@ int view_descent_height(const struct view *view, int cols)
 /* --- the tree
  * -------------------------------------------------------------------------------------- */
 
-struct columns {
+struct tree_columns {
 	int share, time, votes, name; /* x, or -1: not shown */
 	int votes_w, place_w;
 	bool bar;
@@ -234,9 +234,9 @@ static void votes_text(const struct screen_descent_node *n, char *out, size_t si
 
 /* If the width does not suffice, leave out columns in this order: place, bar, time, votes, share.
  */
-static struct columns columns_of(const struct view_descent *v, int width)
+static struct tree_columns columns_of(const struct view_descent *v, int width)
 {
-	struct columns c = {.share = -1, .time = -1, .votes = -1};
+	struct tree_columns c = {.share = -1, .time = -1, .votes = -1};
 	int left = width - MARKS, names = NAME_MIN, x = MARKS;
 	char text[96];
 
@@ -323,9 +323,10 @@ static int place_columns(const struct grid *g, const struct screen_descent_node 
 }
 
 /* Draw the name with its remark, and the place at the right if both fit. */
-static void draw_name(const struct view_descent *v, struct grid *g, int x, int y, int width,
-		      const struct columns *c, uint32_t index, unsigned int role)
+static void draw_name(const struct view_descent *v, struct grid *g, struct rect at,
+		      const struct tree_columns *c, uint32_t index, unsigned int role)
 {
+	const int x = at.x, y = at.y, width = at.w;
 	const struct screen_descent_node *n = &v->copy->nodes[index];
 	const char *sign = !view_descent_has_children(v, index) ? " "
 			   : view_descent_open(v, index)	? "-"
@@ -361,7 +362,7 @@ static unsigned int role_of(const struct screen_descent_node *n)
 }
 
 static void draw_row(const struct view_descent *v, struct grid *g, struct rect r,
-		     const struct columns *c, uint32_t row)
+		     const struct tree_columns *c, uint32_t row)
 {
 	const struct screen_descent_node *n = &v->copy->nodes[v->row[row]];
 	bool selected = (int)row == v->tree.selected && v->pane == DESCENT_TREE;
@@ -388,12 +389,12 @@ static void draw_row(const struct view_descent *v, struct grid *g, struct rect r
 		grid_put(g, r.x + c->votes + (c->bar ? BAR_W + 1 : 0), r.y,
 			 c->votes_w - (c->bar ? BAR_W + 1 : 0), n->votes ? role : ROLE_DIM, text);
 	}
-	draw_name(v, g, r.x + c->name, r.y, r.w - c->name, c, v->row[row], role);
+	draw_name(v, g, (struct rect){r.x + c->name, r.y, r.w - c->name, 1}, c, v->row[row], role);
 }
 
 static void draw_tree(const struct view_descent *v, struct grid *g, const struct layout *l)
 {
-	struct columns c = columns_of(v, l->tree.w);
+	struct tree_columns c = columns_of(v, l->tree.w);
 	unsigned int role = v->pane == DESCENT_TREE && v->paths.n ? ROLE_FOCUS : ROLE_HEADING;
 	int top = list_top(&v->tree, l->tree.h), y = l->heading.y;
 	const char *legend = "* root cause  @ probed now";

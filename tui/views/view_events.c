@@ -3,7 +3,6 @@
  * The event log: what happened to the target and to the measurement, newest first. The selected
  * event stays selected while newer ones come.
  */
-#include "analysis/base/format.h"
 #include "analysis/latency/event_log.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
@@ -91,11 +90,16 @@ static void row_text(const struct event_row *row, char *out, size_t size)
 		 (unsigned long long)row->times, last);
 }
 
+static bool row_matches(const struct event_row *row, const char *text)
+{
+	return text[0] &&
+	       (strcasestr(row->text, text) || strcasestr(event_kind_name(row->kind), text));
+}
+
 static void draw_row(const struct view_events *e, const struct event_row *row, struct grid *g,
 		     struct rect r, bool selected)
 {
-	bool found = e->found[0] && (strcasestr(row->text, e->found) ||
-				     strcasestr(event_kind_name(row->kind), e->found));
+	bool found = row_matches(row, e->found);
 	unsigned int role = row->level == NOTE_ERROR	 ? ROLE_ALERT
 			    : row->level == NOTE_WARNING ? ROLE_WARNING
 			    : selected			 ? ROLE_SELECTED
@@ -122,7 +126,7 @@ static void draw_row(const struct view_events *e, const struct event_row *row, s
 static void events_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_events *e = (const struct view_events *)v;
-	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0, height = r.h - head - foot, i;
+	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0, height = r.h - head - foot;
 	int top = list_top(&e->list, height);
 
 	if (head) {
@@ -136,7 +140,7 @@ static void events_draw(const struct view *v, struct grid *g, struct rect r)
 	}
 	if (!e->list.n && r.h > head)
 		grid_put_cut(g, r.x + 2, r.y + head, r.w - 2, ROLE_DIM, "nothing has happened yet");
-	for (i = 0; i < height && top + i < e->list.n; i++) {
+	for (int i = 0; i < height && top + i < e->list.n; i++) {
 		grid_target(g, (struct rect){r.x, r.y + head + i, r.w, 1}, top + i);
 		draw_row(e, &e->row[top + i], g, (struct rect){r.x, r.y + head + i, r.w, 1},
 			 top + i == e->list.selected);
@@ -209,20 +213,11 @@ static bool events_click(struct view *v, int target, int x, int y)
 static bool events_find(struct view *v, const char *text, int direction)
 {
 	struct view_events *e = (struct view_events *)v;
-	int n = e->list.n;
+	int at =
+	    list_find(i, e->list.n, e->list.selected, direction, row_matches(&e->row[i], text));
 
 	snprintf(e->found, sizeof(e->found), "%s", text);
-	for (int i = direction ? 1 : 0; text[0] && i <= n; i++) {
-		int at = (e->list.selected + (direction < 0 ? n - i : i) + n) % (n ? n : 1);
-
-		if (at < n && (strcasestr(e->row[at].text, text) ||
-			       strcasestr(event_kind_name(e->row[at].kind), text))) {
-			list_select(&e->list, at);
-			keep_selection(e);
-			return true;
-		}
-	}
-	return false;
+	return at >= 0 && events_click(v, at, 0, 0);
 }
 
 static const struct view_hint hints[] = {

@@ -24,11 +24,8 @@ static void field(struct pager *p, unsigned int role, const char *name, const ch
 static void field(struct pager *p, unsigned int role, const char *name, const char *fmt, ...)
 {
 	char raw[1024], safe[2048], line[2200];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
+	format_arguments(raw, sizeof(raw), fmt);
 	sanitise(safe, sizeof(safe), raw);
 	snprintf(line, sizeof(line), "  %-*s %s", LABEL, name, safe);
 	pager_add(p, role, line);
@@ -144,9 +141,8 @@ static void add_notes(struct pager *p, struct model *m, int columns)
 		return;
 	heading(p, "Notes");
 	if (model_phases(m)) {
-		struct buf b;
+		struct buf b = {.max = 1 << 16};
 
-		buf_init(&b, 1 << 16);
 		words_phases(&b, model_phases(m));
 		pager_wrap(p, ROLE_TEXT, b.data ? b.data : "", columns, 2);
 		buf_release(&b);

@@ -4,29 +4,26 @@
 
 #include "tui/views/views.h"
 
-static struct view_op *op_of(struct view *v)
-{
-	return (struct view_op *)v;
-}
-
 static void op_close(struct view *v)
 {
-	frozen_op_free(op_of(v)->op);
+	frozen_op_free(((struct view_op *)v)->op);
 	free(v);
 }
+
+#define SETTLED_NS 15000000000ull
 
 /* --- what is chosen -------------------------------------------------------------------- */
 
 const struct peak *view_op_chosen(const struct view_op *v, int *index)
 {
-	unsigned int i, best = 0;
+	unsigned int best = 0;
 	const struct op *op = v->op ? &v->op->op : NULL;
 
 	if (index)
 		*index = -1;
 	if (!op || !op->nr_peaks)
 		return NULL;
-	for (i = 0; i < op->nr_peaks; i++) {
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		if (v->chosen && op->peaks[i].id == v->chosen) {
 			best = i;
 			break;
@@ -80,14 +77,25 @@ static void choose_number(struct view_op *v, int number)
 
 /*
  * Keeps the chosen peak chosen. If it has disappeared, says so, because Enter then finds the cause
- * of another one.
+ * of another one. At the begin of a session, as long as the user has done nothing, a peak is chosen
+ * instead that has twice the time: the first calls are seldom those with most of it.
  */
 static void hold_chosen(struct view_op *v, int number)
 {
 	const struct peak *p = view_op_chosen(v, NULL);
+	bool settles = !v->touched && v->op && v->op->elapsed_ns < SETTLED_NS;
 	char text[128];
 
-	if (p && v->chosen && p->id != v->chosen && number) {
+	for (unsigned int i = 0; p && settles && i < v->op->op.nr_peaks; i++) {
+		const struct peak *other = &v->op->op.peaks[i];
+
+		if (other->total_ns / 2 <= p->total_ns)
+			continue;
+		p = other;
+		v->chosen = p->id;
+	}
+
+	if (p && v->chosen && p->id != v->chosen && number && !settles) {
 		snprintf(text, sizeof(text),
 			 "peak %d has disappeared; peak %d is selected, which has the most time",
 			 number, p->number);
@@ -101,11 +109,10 @@ bool view_op_detailed(const struct view_op *v, const struct peak *p)
 {
 	const struct peak *chosen = view_op_chosen(v, NULL);
 	enum detail detail = v->all;
-	unsigned int i;
 
 	if (chosen == p && v->pane == PANE_RELATED)
 		return true;
-	for (i = 0; i < v->nr_details; i++)
+	for (unsigned int i = 0; i < v->nr_details; i++)
 		if (v->details[i].id == p->id)
 			detail = v->details[i].detail;
 	return detail == DETAIL_SHOWN || (detail == DETAIL_DEFAULT && p == chosen);
@@ -133,7 +140,7 @@ static void set_detail(struct view_op *v, enum detail detail)
 
 static void op_tick(struct view *view)
 {
-	struct view_op *v = op_of(view);
+	struct view_op *v = (struct view_op *)view;
 	struct frozen_op *fresh = frozen_op_new(view->screen->model, v->number);
 	const struct peak *before = view_op_chosen(v, NULL);
 	int number = before ? before->number : 0;
@@ -269,21 +276,16 @@ static bool move(struct view_op *v, enum request request)
 /* Go to the next peak whose remarks contain the text; wraps around. */
 static bool op_find(struct view *view, const char *text, int direction)
 {
-	struct view_op *v = op_of(view);
-	int index, i, n = v->op ? (int)v->op->op.nr_peaks : 0;
+	struct view_op *v = (struct view_op *)view;
+	int index, at, n = v->op ? (int)v->op->op.nr_peaks : 0;
 
 	if (!n || !text[0])
 		return false;
 	view_op_chosen(v, &index);
-	for (i = direction ? 1 : 0; i <= n; i++) {
-		int at = (index + (direction < 0 ? n - i : i)) % n;
-
-		if (strcasestr(v->op->peak[at].remarks, text)) {
-			choose(v, at);
-			return true;
-		}
-	}
-	return false;
+	at = list_find(i, n, index, direction, strcasestr(v->op->peak[i].remarks, text));
+	if (at >= 0)
+		choose(v, at);
+	return at >= 0;
 }
 
 static bool detail_request(struct view_op *v, enum request request)
@@ -311,9 +313,10 @@ static bool detail_request(struct view_op *v, enum request request)
 
 static bool op_request(struct view *view, enum request request, int key)
 {
-	struct view_op *v = op_of(view);
+	struct view_op *v = (struct view_op *)view;
 	int index = -1;
 
+	v->touched = true;
 	if (key && view_op_enter_map(v, request)) /* not with the wheel of the mouse */
 		return true;
 	if (view_op_map_request(v, request) || move(v, request) || detail_request(v, request))
@@ -399,8 +402,9 @@ static bool op_offers(const struct view *view, enum request request)
 
 static bool op_click(struct view *view, int target, int x, int y)
 {
-	struct view_op *v = op_of(view);
+	struct view_op *v = (struct view_op *)view;
 
+	v->touched = true;
 	if (target == OP_TARGET_MAP) {
 		view_op_point_at(v, x, y);
 	} else if (target >= OP_TARGET_RELATED) {
@@ -467,5 +471,6 @@ struct view *view_operation_new(struct screen *s, uint32_t op, int peak)
 	v->view.screen = s;
 	v->number = op;
 	v->chosen = peak;
+	v->touched = peak != 0;
 	return &v->view;
 }

@@ -3,8 +3,7 @@
  * Private to the view of one operation: view_op.c (state and keys), view_op_draw.c (drawing),
  * view_op_peaks.c (the pane of peaks).
  */
-#ifndef PEAKTOP_VIEW_OP_H
-#define PEAKTOP_VIEW_OP_H
+#pragma once
 
 #include "tui/screen/frozen.h"
 #include "tui/screen/list.h"
@@ -23,11 +22,12 @@ struct view_op {
 	struct frozen_op *op;	   /* NULL before the first tick, or if memory is short */
 	uint64_t column_ns;	   /* time of a column; 0: as short as the whole run fits */
 	unsigned int zoom, centre; /* of the latencies: see struct heatmap_span */
-	bool pointed;		   /* the map has a cursor, shown in PANE_MAP: */
+	bool pointed;		   /* the map has a cursor, at: */
 	uint64_t cursor_ns;
 	unsigned int cursor_bucket;
 	enum op_pane pane;
 	int chosen;	     /* id of a peak; 0: the one with the most time */
+	bool touched;	     /* the user did something here or chose the peak: it stays chosen */
 	int scroll;	     /* lines of the chosen peak's remarks above the visible ones */
 	struct list related; /* of the chosen peak */
 	struct list open;
@@ -111,5 +111,3 @@ void view_op_point_at(struct view_op *v, int x, int y);
 bool view_op_enter_map(struct view_op *v, enum request request);
 /* Carry out a request of the map or of its cursor. False: another request. */
 bool view_op_map_request(struct view_op *v, enum request request);
-
-#endif

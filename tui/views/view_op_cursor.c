@@ -129,8 +129,9 @@ static void change_columns(struct view_op *v, int direction)
 	heatmap_release(&m.heat);
 	if (v->column_ns == now)
 		screen_message(v->view.screen, NOTE_INFO,
-			       direction < 0 ? "columns are not shorter than a slice (--interval)"
-					     : "columns do not get longer than this");
+			       direction < 0
+				   ? "columns are not shorter than a quarter of --interval"
+				   : "columns do not get longer than this");
 }
 
 /* Choose the peak of the latency under the cursor. */

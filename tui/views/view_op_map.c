@@ -70,10 +70,10 @@ static void draw_heading(const struct view_op *v, const struct heatmap *h, struc
 static void draw_bars(const struct heatmap *h, struct grid *g, struct rect r,
 		      struct bucket_range chosen)
 {
-	int row, low = -1, high = -2, i;
+	int low = -1, high = -2, i;
 
 	heatmap_rows(h, chosen, &low, &high);
-	for (row = 0; row < h->rows && row < r.h; row++) {
+	for (int row = 0; row < h->rows && row < r.h; row++) {
 		int halves = heatmap_bar(h, row, r.w * 2), y = r.y + r.h - 1 - row;
 		unsigned int role = row >= low && row <= high ? ROLE_BAR_CHOSEN : ROLE_BAR;
 
@@ -119,9 +119,9 @@ static void keep_mode(struct op_bracket *b)
 int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct op_bracket *b)
 {
 	int used[MAX_LANES] = {-1, -1, -1}, lanes = 1, lane;
-	unsigned int i, mode;
+	unsigned int mode;
 
-	for (i = 0; i < op->nr_peaks; i++) {
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
 		b[i].lane = heatmap_rows(h, p->range, &b[i].low, &b[i].high) ? 0 : -1;
@@ -132,7 +132,7 @@ int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct 
 		if (i)
 			share_row(op, h, b, i);
 	}
-	for (i = 0; i < op->nr_peaks; i++) {
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		if (b[i].lane < 0)
 			continue;
 		keep_mode(&b[i]);
@@ -163,14 +163,14 @@ static enum glyph bracket_glyph(const struct op_bracket *b, int row)
 static void draw_shadows(const struct op *op, const struct heatmap *h, struct grid *g,
 			 struct rect r)
 {
-	int low, high, row, mode;
+	int low, high, mode;
 
 	for (unsigned int i = 0; i < op->nr_folded; i++) {
 		const struct peak *p = &op->folded[i];
 
 		if (!p->shadow_of || !heatmap_rows(h, p->range, &low, &high))
 			continue;
-		for (row = low; row <= high && row < r.h; row++)
+		for (int row = low; row <= high && row < r.h; row++)
 			grid_put(g, r.x, r.y + r.h - 1 - row, 1, ROLE_DIM, ":");
 		mode = pt_bucket(p->mode_ns) < h->low
 			   ? low
@@ -186,10 +186,7 @@ static void draw_shadows(const struct op *op, const struct heatmap *h, struct gr
 static void draw_brackets(const struct op *op, const struct op_bracket *b,
 			  const struct peak *chosen, struct grid *g, struct rect r)
 {
-	unsigned int i;
-	int row;
-
-	for (i = 0; i < op->nr_peaks; i++) {
+	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 		bool is = chosen && p->id == chosen->id;
 		unsigned int role = is ? ROLE_PEAK_CHOSEN : ROLE_PEAK;
@@ -197,7 +194,7 @@ static void draw_brackets(const struct op *op, const struct op_bracket *b,
 
 		if (b[i].lane < 0 || x + OP_LANE > r.x + r.w)
 			continue;
-		for (row = b[i].low; row <= b[i].high && row < r.h; row++)
+		for (int row = b[i].low; row <= b[i].high && row < r.h; row++)
 			grid_put(g, x, r.y + r.h - 1 - row, 1, role,
 				 theme_glyph(bracket_glyph(&b[i], row), g->ascii));
 		grid_printf(g, x + 1, r.y + r.h - 1 - b[i].mode, OP_LANE - 1, role, "%s%d",

@@ -61,10 +61,9 @@ static int remark_lines(const struct view_op *v, int peak, int width, struct op_
 
 int view_op_lines(const struct view_op *v, int width, struct op_line *lines)
 {
-	unsigned int i;
 	int n = 0;
 
-	for (i = 0; i < v->op->op.nr_peaks && n < OP_MAX_LINES; i++) {
+	for (unsigned int i = 0; i < v->op->op.nr_peaks && n < OP_MAX_LINES; i++) {
 		lines[n++] = (struct op_line){.peak = (int)i, .head = true, .related = -1};
 		if (view_op_detailed(v, &v->op->op.peaks[i]))
 			n = remark_lines(v, (int)i, width, lines, n);
@@ -130,18 +129,18 @@ static void draw_remark(const struct view_op *v, const struct op_line *line, str
 struct shown {
 	int line[OP_MAX_LINES];
 	int n;
-	int first_remark, nr_remarks; /* visible remark lines of the chosen peak */
-	bool above, below;	      /* the chosen peak has more remarks above or below */
+	int first_remark;  /* the first visible remark line of the chosen peak */
+	bool above, below; /* the chosen peak has more remarks above or below */
 };
 
 /* The number of remark lines of the chosen peak that are hidden above the visible ones. */
 static int first_remark(const struct view_op *v, const struct op_line *lines, int from, int n,
 			int room)
 {
-	int first = v->scroll, i;
+	int first = v->scroll;
 
 	if (v->pane == PANE_RELATED) {
-		for (i = 0; i < n; i++)
+		for (int i = 0; i < n; i++)
 			if (lines[from + i].related >= 0 &&
 			    lines[from + i].related <= v->related.selected)
 				first = i;
@@ -187,7 +186,6 @@ static void choose_lines(const struct view_op *v, const struct op_line *lines, i
 	room = remark_room(v, height, heads, remarks);
 	rows = height - room;
 	first = index >= rows ? index - rows + 1 : 0;
-	out->nr_remarks = room;
 	out->first_remark = first_remark(v, lines, own + 1, remarks, room);
 	out->above = out->first_remark > 0;
 	out->below = out->first_remark + room < remarks;

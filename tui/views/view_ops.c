@@ -4,46 +4,54 @@
  * view keeps its rows.
  */
 #include "tui/views/view_ops.h"
+
+#include "analysis/base/format.h"
+#include "analysis/walk/class.h"
 #include "tui/report/sanitise.h"
 #include "tui/views/views.h"
 
-static struct view_operations *ops_of(struct view *v)
-{
-	return (struct view_operations *)v;
-}
-
-static const struct view_operations *ops_of_const(const struct view *v)
-{
-	return (const struct view_operations *)v;
-}
+#define OWN_CODE_SHOWN 0.1 /* of a CPU */
 
 static void ops_close(struct view *v)
 {
-	op_rows_release(&ops_of(v)->rows);
+	op_rows_release(&((struct view_operations *)v)->rows);
 	free(v);
 }
 
 /* Adapt the list to the rows. The selected operation stays selected if its row moves. */
 static void follow_rows(struct view_operations *o)
 {
-	size_t i, n = o->rows.nr_shown;
+	size_t n = o->rows.nr_shown;
 
 	list_resize(&o->list, (int)n);
 	if (!o->selected) {
 		list_select(&o->list, 0);
 		return;
 	}
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (op_rows_at(&o->rows, i)->op == o->selected)
 			list_select(&o->list, (int)i);
 }
 
+/* No call in the list shows the time of a program that computes. */
+static void tell_own_code(struct view_operations *o, struct model *m)
+{
+	double share = own_code_share(m);
+
+	o->own[0] = '\0';
+	if (share >= OWN_CODE_SHOWN)
+		snprintf(o->own, sizeof(o->own),
+			 "outside of these calls: own code, %s of a CPU (o: where)",
+			 format_percent(share).s);
+}
+
 static void ops_tick(struct view *v)
 {
-	struct view_operations *o = ops_of(v);
+	struct view_operations *o = (struct view_operations *)v;
 	struct model *m = v->screen->model;
 
 	op_rows_update(&o->rows, m);
+	tell_own_code(o, m);
 	follow_rows(o);
 	o->nr_notes = model_nr_notes(m);
 	o->note[0] = '\0';
@@ -85,14 +93,29 @@ static void ask(struct view_operations *o, enum screen_action_type type)
 	screen_act(s, (struct screen_action){.type = type, .op = row->op});
 }
 
+/* The row with the most time among those from `first` on, before `end`. */
+static size_t costliest_of(const struct op_rows *r, size_t first, size_t end)
+{
+	size_t best = first;
+
+	for (size_t i = first; i < end; i++)
+		if (op_row_time(op_rows_at(r, i)) > op_row_time(op_rows_at(r, best)))
+			best = i;
+	return best;
+}
+
+/* Select the row with the most time, and from that the idle wait with the most time. */
 static void costliest(struct view_operations *o)
 {
-	/* idle waits and timed sleeps count only if there is nothing else */
-	size_t i, best = 0, n = o->rows.nr_busy ? o->rows.nr_busy : o->rows.nr_shown;
+	/* what cannot be descended into, and idle waits, count only if there is nothing else */
+	const size_t *first = o->rows.first;
+	size_t best, n = 0;
 
-	for (i = 1; i < n; i++)
-		if (op_row_time(op_rows_at(&o->rows, i)) > op_row_time(op_rows_at(&o->rows, best)))
-			best = i;
+	for (int group = GROUP_HOST; !n && group <= NR_GROUPS; group++)
+		n = first[group];
+	best = costliest_of(&o->rows, 0, n);
+	if (best == (size_t)o->list.selected && first[GROUP_IDLE] < o->rows.nr_shown)
+		best = costliest_of(&o->rows, first[GROUP_IDLE], o->rows.nr_shown);
 	list_select(&o->list, (int)best);
 	follow_selection(o);
 }
@@ -130,7 +153,7 @@ static void sort_by_neighbour(struct view_operations *o, int direction)
  * around. */
 static bool ops_find(struct view *v, const char *text, int direction)
 {
-	struct view_operations *o = ops_of(v);
+	struct view_operations *o = (struct view_operations *)v;
 	int n;
 
 	if (strcmp(o->rows.filter, text)) {
@@ -148,7 +171,7 @@ static bool ops_find(struct view *v, const char *text, int direction)
 
 static bool ops_request(struct view *v, enum request request, int key)
 {
-	struct view_operations *o = ops_of(v);
+	struct view_operations *o = (struct view_operations *)v;
 	const struct op_row *row = selected_row(o);
 	struct rect body = screen_body(v->screen->cols, v->screen->rows);
 
@@ -204,7 +227,7 @@ static bool ops_request(struct view *v, enum request request, int key)
 
 static bool ops_offers(const struct view *v, enum request request)
 {
-	const struct op_row *row = selected_row(ops_of_const(v));
+	const struct op_row *row = selected_row((const struct view_operations *)v);
 
 	switch (request) {
 	case REQUEST_OPEN:
@@ -222,7 +245,7 @@ static bool ops_offers(const struct view *v, enum request request)
 
 static bool ops_click(struct view *v, int target, int x, int y)
 {
-	struct view_operations *o = ops_of(v);
+	struct view_operations *o = (struct view_operations *)v;
 
 	if (target < o->list.n) {
 		list_select(&o->list, target);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the list of operations: view_ops.c (state and keys) and view_ops_draw.c (drawing). */
-#ifndef PEAKTOP_VIEW_OPS_H
-#define PEAKTOP_VIEW_OPS_H
+#pragma once
 
 #include "tui/screen/list.h"
 #include "tui/screen/screen_private.h"
@@ -13,6 +12,7 @@ struct view_operations {
 	struct list list;
 	uint32_t selected; /* operation number; 0: the top row */
 	char note[256];	   /* the latest note */
+	char own[96];	   /* how much CPU the targets use outside of system calls; "": not much */
 	size_t nr_notes;
 };
 
@@ -26,5 +26,3 @@ uint32_t view_ops_columns(const struct view_operations *o);
 void view_ops_sort(struct view_operations *o, enum row_order order, bool reverse);
 /* The menu of columns, which changes the list `o` below it. */
 struct view *view_columns_new(struct view_operations *o);
-
-#endif

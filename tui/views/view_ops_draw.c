@@ -6,7 +6,7 @@
 
 #define SLOW_NS 1000000000ULL /* an open call of this age is shown as a warning */
 
-struct columns {
+struct operation_columns {
 	int x[NR_COLUMNS]; /* -1: not shown */
 	uint32_t shown;	   /* mask of 1 << enum op_column */
 	int name, name_w, spark_w, open_w;
@@ -44,12 +44,12 @@ static uint32_t fit(const enum op_column *list, size_t n, uint32_t wanted, int k
  * Set the columns from left to right. If the width does not suffice, columns are left out; without
  * a choice of the user in this order: histogram, peaks, p50, rate, p99, open.
  */
-static struct columns lay_out(int width, uint32_t wanted, uint64_t packed)
+static struct operation_columns lay_out(int width, uint32_t wanted, uint64_t packed)
 {
 	static const enum op_column usual[] = {COLUMN_WALL, COLUMN_OPEN, COLUMN_P99,
 					       COLUMN_RATE, COLUMN_P50,	 COLUMN_PEAKS};
 	static const enum op_column more[] = {COLUMN_CALLS, COLUMN_TOTAL, COLUMN_MAX, COLUMN_LAYER};
-	struct columns c = {.name = 2, .open_w = column_width[COLUMN_OPEN] - 1};
+	struct operation_columns c = {.name = 2, .open_w = column_width[COLUMN_OPEN] - 1};
 	enum op_column order[NR_COLUMNS];
 	int left = width - 2, x, all = 0;
 	uint32_t shown = fit(usual, 6, wanted, NAME_MIN, &left);
@@ -87,40 +87,46 @@ uint32_t view_ops_columns(const struct view_operations *o)
 	return lay_out(o->view.screen->cols, s->columns, s->column_order).shown;
 }
 
-static void heading(const struct view_operations *o, struct grid *g, int x, int y, int w,
-		    enum row_order order, const char *text)
+struct operation_heading {
+	int width;
+	enum row_order order;
+	const char *text;
+};
+
+static void heading(const struct view_operations *o, struct grid *g, int x, int y,
+		    const struct operation_heading *h)
 {
+	const bool by = o->rows.order == h->order;
+	const int w = h->width;
 	char marked[32];
-	bool by = o->rows.order == order;
 
 	if (x < 0)
 		return;
-	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)order);
+	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)h->order);
 	snprintf(marked, sizeof(marked), "%s%s",
 		 by ? theme_glyph(o->rows.reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii)
 		    : "",
-		 text);
-	if (order == BY_NAME || order == BY_LAYER)
+		 h->text);
+	if (h->order == BY_NAME || h->order == BY_LAYER)
 		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 	else
 		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 }
 
 /* "1us", "1ms", "1s" over the small histograms. */
-static void spark_heading(const struct view_operations *o, struct grid *g, const struct columns *c,
-			  int y)
+static void spark_heading(const struct view_operations *o, struct grid *g,
+			  const struct operation_columns *c, int y)
 {
 	static const struct {
 		int half; /* position of 10^(3k) ns: twice its log2 */
 		const char *text;
 	} marks[] = {{20, "us"}, {40, "ms"}, {60, "s"}, {80, "1000s"}};
-	unsigned int i;
 	int x, end = c->x[COLUMN_HISTOGRAM];
 
 	if (c->x[COLUMN_HISTOGRAM] < 0)
 		return;
 	grid_fill(g, (struct rect){c->x[COLUMN_HISTOGRAM], y, c->spark_w, 1}, ROLE_HEADING, " ");
-	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
 		if (marks[i].half < o->rows.low || marks[i].half >= o->rows.high)
 			continue;
 		x = c->x[COLUMN_HISTOGRAM] +
@@ -131,41 +137,42 @@ static void spark_heading(const struct view_operations *o, struct grid *g, const
 	}
 }
 
-static void draw_headings(const struct view_operations *o, struct grid *g, const struct columns *c,
-			  struct rect r)
+static void draw_headings(const struct view_operations *o, struct grid *g,
+			  const struct operation_columns *c, struct rect r)
 {
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-	heading(o, g, c->name, r.y, c->name_w, BY_NAME, "OPERATION");
-	heading(o, g, c->x[COLUMN_RATE], r.y, 7, BY_RATE, "CALLS/S");
-	heading(o, g, c->x[COLUMN_WALL], r.y, 6, BY_TIME, "WALL%");
-	heading(o, g, c->x[COLUMN_P50], r.y, 7, BY_P50, "P50");
-	heading(o, g, c->x[COLUMN_P99], r.y, 7, BY_P99, "P99");
-	heading(o, g, c->x[COLUMN_LAYER], r.y, 17, BY_LAYER, "LAYER");
-	heading(o, g, c->x[COLUMN_CALLS], r.y, 5, BY_CALLS, "CALLS");
-	heading(o, g, c->x[COLUMN_TOTAL], r.y, 7, BY_TOTAL, "TOTAL");
-	heading(o, g, c->x[COLUMN_MAX], r.y, 7, BY_MAX, "MAX");
+	heading(o, g, c->name, r.y, &(struct operation_heading){c->name_w, BY_NAME, "OPERATION"});
+	heading(o, g, c->x[COLUMN_RATE], r.y, &(struct operation_heading){7, BY_RATE, "CALLS/S"});
+	heading(o, g, c->x[COLUMN_WALL], r.y, &(struct operation_heading){6, BY_TIME, "WALL%"});
+	heading(o, g, c->x[COLUMN_P50], r.y, &(struct operation_heading){7, BY_P50, "P50"});
+	heading(o, g, c->x[COLUMN_P99], r.y, &(struct operation_heading){7, BY_P99, "P99"});
+	heading(o, g, c->x[COLUMN_LAYER], r.y, &(struct operation_heading){17, BY_LAYER, "LAYER"});
+	heading(o, g, c->x[COLUMN_CALLS], r.y, &(struct operation_heading){5, BY_CALLS, "CALLS"});
+	heading(o, g, c->x[COLUMN_TOTAL], r.y, &(struct operation_heading){7, BY_TOTAL, "TOTAL"});
+	heading(o, g, c->x[COLUMN_MAX], r.y, &(struct operation_heading){7, BY_MAX, "MAX"});
 	spark_heading(o, g, c, r.y);
-	heading(o, g, c->x[COLUMN_PEAKS], r.y, 5, BY_PEAKS, "PEAKS");
-	heading(o, g, c->x[COLUMN_OPEN], r.y, c->open_w, BY_OPEN, "OPEN");
+	heading(o, g, c->x[COLUMN_PEAKS], r.y, &(struct operation_heading){5, BY_PEAKS, "PEAKS"});
+	heading(o, g, c->x[COLUMN_OPEN], r.y,
+		&(struct operation_heading){c->open_w, BY_OPEN, "OPEN"});
 }
 
 static void draw_spark(const struct view_operations *o, const struct op_row *row, struct grid *g,
-		       int x, int y, int w, unsigned int role)
+		       struct rect at, unsigned int role)
 {
-	int span = o->rows.high - o->rows.low, i, k;
+	int span = o->rows.high - o->rows.low;
 
-	for (i = 0; i < w; i++) {
-		int from = o->rows.low + i * span / w, to = o->rows.low + (i + 1) * span / w;
+	for (int i = 0; i < at.w; i++) {
+		int from = o->rows.low + i * span / at.w, to = o->rows.low + (i + 1) * span / at.w;
 		unsigned int log = 0, level;
 
-		for (k = from; k < (to > from ? to : from + 1) && k < ROW_HALVES; k++)
+		for (int k = from; k < (to > from ? to : from + 1) && k < ROW_HALVES; k++)
 			if (row->log[k] > log)
 				log = row->log[k];
 		if (!log)
 			continue;
 		/* one call has the lowest level, the largest bucket the highest */
 		level = 1 + (log - 1) * 7U / (row->log_max > 1 ? row->log_max - 1U : 1U);
-		grid_put(g, x + i, y, 1, role, theme_spark(level, g->ascii));
+		grid_put(g, at.x + i, at.y, 1, role, theme_spark(level, g->ascii));
 	}
 }
 
@@ -173,7 +180,7 @@ static void draw_spark(const struct view_operations *o, const struct op_row *row
 static void draw_open(const struct op_row *row, struct grid *g, int x, int y, int w,
 		      unsigned int plain)
 {
-	bool slow = row->oldest_ns >= SLOW_NS && !row->waits && !row->began_before;
+	bool slow = row->oldest_ns >= SLOW_NS && row->group != GROUP_IDLE && !row->began_before;
 	unsigned int role = row->stuck ? ROLE_ALERT : slow ? ROLE_WARNING : plain;
 	const struct text oldest = format_time(row->oldest_ns);
 	const char *age = row->oldest_ns ? oldest.s : "now";
@@ -190,7 +197,7 @@ static void draw_open(const struct op_row *row, struct grid *g, int x, int y, in
 }
 
 static void draw_name(const struct view_operations *o, const struct op_row *row, struct grid *g,
-		      const struct columns *c, int y, unsigned int role)
+		      const struct operation_columns *c, int y, unsigned int role)
 {
 	int used = grid_put_cut(g, c->name, y, c->name_w, role, row->name);
 	const char *hit = o->rows.filter[0] ? strcasestr(row->name, o->rows.filter) : NULL;
@@ -212,12 +219,12 @@ static void right(struct grid *g, int x, int y, int w, unsigned int role, struct
 }
 
 static void draw_figures(const struct view_operations *o, const struct op_row *row, struct grid *g,
-			 const struct columns *c, int y, unsigned int role)
+			 const struct operation_columns *c, int y, unsigned int role)
 {
 	struct text rate = format_rate_fixed(row->rate), wall = format_percent_fixed(row->wall),
 		    peaks;
 
-	if (row->seen < 0.9995) { /* estimated */
+	if (row->seen < ALL_SEEN) { /* estimated */
 		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
 		snprintf(wall.s, sizeof(wall.s), "~%.30s",
 			 format_percent(row->wall > 0.999 && row->wall < 1 ? 1 : row->wall).s);
@@ -232,16 +239,18 @@ static void draw_figures(const struct view_operations *o, const struct op_row *r
 	right(g, c->x[COLUMN_TOTAL], y, 7, role, format_time_fixed(row->time_ns));
 	right(g, c->x[COLUMN_MAX], y, 7, role, format_time_fixed(row->max_ns));
 	if (c->x[COLUMN_HISTOGRAM] >= 0)
-		draw_spark(o, row, g, c->x[COLUMN_HISTOGRAM], y, c->spark_w,
-			   row->waits ? ROLE_DIM : ROLE_BAR);
+		draw_spark(o, row, g, (struct rect){c->x[COLUMN_HISTOGRAM], y, c->spark_w, 1},
+			   row->group == GROUP_IDLE ? ROLE_DIM : ROLE_BAR);
 	if (!row->adds_up && c->x[COLUMN_PEAKS] >= 0)
 		grid_put(g, c->x[COLUMN_PEAKS], y, 1, ROLE_WARNING, "?");
 }
 
 static void draw_row(const struct view_operations *o, const struct op_row *row, struct grid *g,
-		     const struct columns *c, int y, bool selected)
+		     const struct operation_columns *c, int y, bool selected)
 {
-	unsigned int role = selected ? ROLE_SELECTED : row->waits ? ROLE_DIM : ROLE_TEXT;
+	unsigned int role = selected		       ? ROLE_SELECTED
+			    : row->group == GROUP_IDLE ? ROLE_DIM
+						       : ROLE_TEXT;
 
 	if (selected) {
 		grid_put(g, 0, y, 1, ROLE_SELECTED, ">");
@@ -317,39 +326,106 @@ static void draw_foot(const struct view_operations *o, struct grid *g, struct re
 	}
 }
 
-/* The number of lines: a heading stands above the rows that wait if there are others. */
-static int nr_lines(const struct view_operations *o)
+/* The heading above the first row of a group, if other groups stand above it; else NULL. Above the
+ * system calls stands what they leave out. */
+static const char *heading_of(const struct view_operations *o, int group)
 {
-	int busy = (int)o->rows.nr_busy;
+	static const char *const text[NR_GROUPS] = {
+	    [GROUP_HOST] = "waiting for a CPU, a lock or the disk, in whatever call",
+	    [GROUP_IDLE] =
+		"idle: waiting for events or work, and timed sleep (> selects the longest)",
+	};
+	const size_t *first = o->rows.first;
 
-	return o->list.n + (busy && busy < o->list.n);
+	if (group == GROUP_CALLS)
+		return o->own[0] && !o->rows.filter[0] &&
+			       (!first[GROUP_HOST] || first[group] < first[group + 1])
+			   ? o->own
+			   : NULL;
+	return first[group] && first[group] < first[group + 1] ? text[group] : NULL;
 }
 
-/* The line on which this row stands. */
+/* The line on which this row stands; of the row after the last one: the number of lines. */
 static int line_of_row(const struct view_operations *o, int row)
 {
-	return row + (nr_lines(o) > o->list.n && row >= (int)o->rows.nr_busy);
+	int line = row;
+
+	for (int group = 0; group < NR_GROUPS; group++)
+		line += heading_of(o, group) && row >= (int)o->rows.first[group];
+	return line;
+}
+
+static int nr_lines(const struct view_operations *o)
+{
+	return line_of_row(o, o->list.n);
+}
+
+/* Draw the headings of groups on lines from `top` on. */
+static void draw_group_headings(const struct view_operations *o, struct grid *g, struct rect body,
+				int top)
+{
+	for (int group = 0; group < NR_GROUPS; group++) {
+		const char *heading = heading_of(o, group);
+		int line = line_of_row(o, (int)o->rows.first[group]) - 1 - top;
+
+		if (heading && line >= 0 && line < body.h)
+			grid_put_cut(g, body.x, body.y + line, body.w,
+				     group == GROUP_CALLS ? ROLE_TEXT : ROLE_DIM, heading);
+	}
+}
+
+/* Name the idle waits with the most time on one line, because they stand below the edge. */
+static void draw_idle_below(const struct view_operations *o, struct grid *g, struct rect r)
+{
+	int x = r.x + grid_put_cut(g, r.x, r.y, r.w, ROLE_DIM, "idle waits below (>):");
+
+	grid_target(g, r, (int)o->rows.first[GROUP_IDLE]);
+	for (size_t i = o->rows.first[GROUP_IDLE]; i < o->rows.nr_shown; i++) {
+		const struct op_row *row = op_rows_at(&o->rows, i);
+		char text[160];
+
+		snprintf(text, sizeof(text), "%s %s", i == o->rows.first[GROUP_IDLE] ? "" : ",",
+			 row->name);
+		if (row->calls)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
+				 format_percent(row->wall).s);
+		if (grid_columns(g, text) > r.x + r.w - x)
+			break;
+		x += grid_put(g, x, r.y, r.x + r.w - x, ROLE_DIM, text);
+	}
+}
+
+/* True if the first idle row stands below a list of this height. */
+static bool idle_is_below(const struct view_operations *o, int top, int height)
+{
+	const size_t *first = o->rows.first;
+
+	return height >= 6 && first[GROUP_IDLE] && first[GROUP_IDLE] < o->rows.nr_shown &&
+	       line_of_row(o, (int)first[GROUP_IDLE]) >= top + height;
 }
 
 void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_operations *o = (const struct view_operations *)v;
-	struct columns c =
+	struct operation_columns c =
 	    lay_out(r.w, v->screen->options.columns, v->screen->options.column_order);
 	struct list lines = {.n = nr_lines(o),
 			     .selected = line_of_row(o, o->list.selected),
-			     .top = line_of_row(o, o->list.top)};
+			     /* lines above the first row belong to it */
+			     .top = o->list.top ? line_of_row(o, o->list.top) : 0};
 	int head = r.h >= 3 ? 1 : 0;
 	int foot = r.h < 6 ? 0 : r.h >= 12 && note_needs_a_line(o, g, r.w) ? 2 : 1;
-	int height = r.h - head - foot, top = list_top(&lines, height), busy = (int)o->rows.nr_busy;
+	int height = r.h - head - foot, top = list_top(&lines, height);
+	bool below = idle_is_below(o, top, height);
 
+	if (below)
+		top = list_top(&lines, --height);
 	if (head)
 		draw_headings(o, g, &c, r);
 	if (!o->list.n && r.h > head)
 		draw_empty(o, g, (struct rect){r.x, r.y + head, r.w, 1});
-	if (lines.n > o->list.n && busy >= top && busy - top < height)
-		grid_put_cut(g, r.x + c.name, r.y + head + busy - top, r.w - c.name, ROLE_DIM,
-			     "idle: waiting for events or work, and timed sleep");
+	draw_group_headings(o, g, (struct rect){r.x + c.name, r.y + head, r.w - c.name, height},
+			    top);
 	for (int i = 0; i < o->list.n; i++) {
 		int line = line_of_row(o, i) - top;
 
@@ -359,6 +435,9 @@ void view_ops_draw(const struct view *v, struct grid *g, struct rect r)
 		draw_row(o, op_rows_at(&o->rows, (size_t)i), g, &c, r.y + head + line,
 			 i == o->list.selected);
 	}
+	if (below)
+		draw_idle_below(o, g,
+				(struct rect){r.x + c.name, r.y + head + height, r.w - c.name, 1});
 	if (foot)
 		draw_foot(o, g, (struct rect){r.x, r.y + r.h - foot, r.w, foot});
 }

@@ -4,19 +4,9 @@
 #include "tui/report/sanitise.h"
 #include "tui/views/views.h"
 
-static struct view_picker *picker_of(struct view *v)
-{
-	return (struct view_picker *)v;
-}
-
-static const struct view_picker *picker_of_const(const struct view *v)
-{
-	return (const struct view_picker *)v;
-}
-
 static void picker_close(struct view *v)
 {
-	struct view_picker *p = picker_of(v);
+	struct view_picker *p = (struct view_picker *)v;
 
 	free(p->all);
 	free(p->shown);
@@ -91,10 +81,10 @@ static void follow_selection(struct view_picker *p)
 /* Filter and sort. The cursor stays on its process, or on its row if the process is not listed. */
 static void arrange(struct view_picker *p)
 {
-	size_t i, n = 0;
+	size_t n = 0;
 
 	p->nr_hidden = 0;
-	for (i = 0; i < p->nr; i++) {
+	for (size_t i = 0; i < p->nr; i++) {
 		if (!matches(&p->all[i], p->filter))
 			continue;
 		if (p->all[i].kernel && !p->kernel)
@@ -107,7 +97,7 @@ static void arrange(struct view_picker *p)
 	list_resize(&p->list, (int)n);
 	if (!p->selected)
 		list_select(&p->list, 0);
-	for (i = 0; p->selected && i < n; i++)
+	for (size_t i = 0; p->selected && i < n; i++)
 		if (p->all[p->shown[i]].pid == p->selected)
 			list_select(&p->list, (int)i);
 	/* the first list is in no useful order: nothing is chosen yet */
@@ -141,7 +131,7 @@ static void fill(struct picker_entry *to, const struct picker_process *from)
 
 static void picker_set(struct view *v, const struct picker_process *list, size_t n)
 {
-	struct view_picker *p = picker_of(v);
+	struct view_picker *p = (struct view_picker *)v;
 	struct picker_entry *all;
 	size_t *shown, i;
 	uint32_t selected;
@@ -183,7 +173,7 @@ static void filter_changed(struct view_picker *p)
  * commands. */
 static bool picker_key(struct view *v, int key)
 {
-	struct view_picker *p = picker_of(v);
+	struct view_picker *p = (struct view_picker *)v;
 	size_t n = strlen(p->filter);
 
 	if (key < ' ' || key > '~')
@@ -257,7 +247,7 @@ static void pick(struct view_picker *p)
 
 static bool picker_request(struct view *v, enum request request, int key)
 {
-	struct view_picker *p = picker_of(v);
+	struct view_picker *p = (struct view_picker *)v;
 	struct rect body = screen_body(v->screen->cols, v->screen->rows);
 
 	if (list_request(&p->list, request, body.h - 2)) {
@@ -303,14 +293,14 @@ static bool picker_request(struct view *v, enum request request, int key)
 /* True while characters that are keys elsewhere go to the filter. */
 static bool picker_types(const struct view *v)
 {
-	const struct view_picker *p = picker_of_const(v);
+	const struct view_picker *p = (const struct view_picker *)v;
 
 	return p->typing || p->filter[0];
 }
 
 static bool picker_offers(const struct view *v, enum request request)
 {
-	const struct view_picker *p = picker_of_const(v);
+	const struct view_picker *p = (const struct view_picker *)v;
 	const struct picker_entry *at = p->list.n ? &p->all[p->shown[p->list.selected]] : NULL;
 
 	switch (request) {
@@ -338,7 +328,7 @@ static bool picker_offers(const struct view *v, enum request request)
 
 static bool picker_click(struct view *v, int target, int x, int y)
 {
-	struct view_picker *p = picker_of(v);
+	struct view_picker *p = (struct view_picker *)v;
 
 	if (target < p->list.n) {
 		list_select(&p->list, target);

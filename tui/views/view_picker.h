@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the process picker: view_picker.c (state and keys) and view_picker_draw.c (drawing).
  */
-#ifndef PEAKTOP_VIEW_PICKER_H
-#define PEAKTOP_VIEW_PICKER_H
+#pragma once
 
 #include "tui/screen/screen_private.h"
 
@@ -39,5 +38,3 @@ struct view_picker {
 void view_picker_draw(const struct view *v, struct grid *g, struct rect r);
 /* The number of rows of the whole view. */
 int view_picker_height(const struct view *v, int cols);
-
-#endif

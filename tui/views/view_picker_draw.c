@@ -3,13 +3,13 @@
 #include "tui/screen/theme.h"
 #include "tui/views/view_picker.h"
 
-struct columns {
+struct process_columns {
 	int pid, user, cpu, state, threads, command; /* x; -1: not shown */
 };
 
-static struct columns lay_out(int width)
+static struct process_columns lay_out(int width)
 {
-	struct columns c = {.pid = 2, .user = -1, .cpu = -1, .state = -1, .threads = -1};
+	struct process_columns c = {.pid = 2, .user = -1, .cpu = -1, .state = -1, .threads = -1};
 	int x = 10;
 
 	if (width >= 60)
@@ -24,26 +24,33 @@ static struct columns lay_out(int width)
 	return c;
 }
 
-static void heading(const struct view_picker *p, struct grid *g, int x, int y, int w,
-		    enum picker_order order, const char *text)
+struct process_heading {
+	int width;
+	enum picker_order order;
+	const char *text;
+};
+
+static void heading(const struct view_picker *p, struct grid *g, int x, int y,
+		    const struct process_heading *h)
 {
+	const bool by = p->order == h->order;
+	const int w = h->width;
 	char marked[32];
-	bool by = p->order == order;
 
 	if (x < 0)
 		return;
-	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)order);
+	grid_target(g, (struct rect){x, y, w, 1}, TARGET_HEADING + (int)h->order);
 	snprintf(marked, sizeof(marked), "%s%s",
 		 by ? theme_glyph(p->reverse ? GLYPH_ASCENDING : GLYPH_DESCENDING, g->ascii) : "",
-		 text);
-	if (order == BY_PID || order == BY_CPU || order == BY_THREADS)
+		 h->text);
+	if (h->order == BY_PID || h->order == BY_CPU || h->order == BY_THREADS)
 		grid_put_right(g, x - 1, y, w + 1, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 	else
 		grid_put(g, x, y, w, by ? ROLE_FOCUS : ROLE_HEADING, marked);
 }
 
-static void draw_process(const struct picker_entry *p, struct grid *g, const struct columns *c,
-			 int y, bool selected)
+static void draw_process(const struct picker_entry *p, struct grid *g,
+			 const struct process_columns *c, int y, bool selected)
 {
 	unsigned int role = selected ? ROLE_SELECTED : p->permitted ? ROLE_TEXT : ROLE_DIM;
 	char text[32];
@@ -92,18 +99,19 @@ static void draw_foot(const struct view_picker *p, struct grid *g, int y, int w)
 void view_picker_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_picker *p = (const struct view_picker *)v;
-	struct columns c = lay_out(r.w);
+	struct process_columns c = lay_out(r.w);
 	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 2 ? 1 : 0;
 	int height = r.h - head - foot, top = list_top(&p->list, height), i;
 
 	if (head) {
 		grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
-		heading(p, g, c.pid, r.y, 7, BY_PID, "PID");
-		heading(p, g, c.user, r.y, 10, BY_USER, "USER");
-		heading(p, g, c.cpu, r.y, 6, BY_CPU, "CPU%");
-		heading(p, g, c.state, r.y, 2, BY_STATE, "S");
-		heading(p, g, c.threads, r.y, 5, BY_THREADS, "THR");
-		heading(p, g, c.command, r.y, r.w, BY_COMMAND, "COMMAND");
+		heading(p, g, c.pid, r.y, &(struct process_heading){7, BY_PID, "PID"});
+		heading(p, g, c.user, r.y, &(struct process_heading){10, BY_USER, "USER"});
+		heading(p, g, c.cpu, r.y, &(struct process_heading){6, BY_CPU, "CPU%"});
+		heading(p, g, c.state, r.y, &(struct process_heading){2, BY_STATE, "S"});
+		heading(p, g, c.threads, r.y, &(struct process_heading){5, BY_THREADS, "THR"});
+		heading(p, g, c.command, r.y,
+			&(struct process_heading){r.w, BY_COMMAND, "COMMAND"});
 	}
 	if (!p->list.n)
 		grid_put_cut(g, 2, r.y + head, r.w - 2, ROLE_DIM,

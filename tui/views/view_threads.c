@@ -4,6 +4,7 @@
  * view is open the collector follows all threads. One or several can be chosen: then only their
  * calls are counted, in all views.
  */
+#include "analysis/base/array.h"
 #include "analysis/base/format.h"
 #include "analysis/latency/threads.h"
 #include "tui/report/sanitise.h"
@@ -70,13 +71,8 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (!x->tid != !y->tid)
-		return x->tid ? 1 : -1;
-	if (busy(x) != busy(y))
-		return busy(x) > busy(y) ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return ascending(x->pid, y->pid) ?: descending(!x->tid, !y->tid)
+	       ?: descending(busy(x), busy(y)) ?: ascending(x->tid, y->tid);
 }
 
 /* Add a row for the process of this thread, or add the thread to it. */
@@ -113,20 +109,15 @@ static void threads_tick(struct view *v)
 	struct view_threads *w = (struct view_threads *)v;
 	struct model *m = v->screen->model;
 	const struct threads *t = model_threads(m);
-	struct thread_row one, *grown;
+	struct thread_row one;
 
-	if (w->cap < 2 * t->nr) {
-		grown = realloc(w->row, 2 * t->nr * sizeof(*grown));
-		if (!grown)
-			return;
-		w->row = grown;
-		w->cap = 2 * t->nr;
-	}
+	if (array_fit(w->row, 2 * t->nr, w->cap, SIZE_MAX))
+		return;
 	w->nr = 0;
 	w->nr_threads = t->nr;
 	w->too_many = t->too_many;
 	w->some_chosen = model_choice(m)->nr > 0;
-	/* the processes first, as they are searched */
+	/* add the rows of processes first: add_to_process() searches all rows that exist */
 	for (size_t i = 0; i < t->nr && has_processes(t); i++) {
 		fill_row(&one, &t->list[i], m);
 		add_to_process(w, &one, m);
@@ -147,16 +138,17 @@ static void threads_tick(struct view *v)
 
 enum { TID_W = 8, NAME_W = 16, SHARE_W = 6, OP_W = 15 };
 
-struct columns {
+struct thread_columns {
 	int name, cpu, runqueue, op, wait; /* x; -1: not shown */
 };
 
-/* If the width does not suffice: no operation, no name, no wait. */
-static struct columns lay_out(int width)
+/* Place the columns. Those of the operation, the name and the wait are left out if the width does
+ * not suffice. */
+static struct thread_columns lay_out(int width)
 {
 	int x = 2 + TID_W + 1;
 	bool name = width >= x + NAME_W + 2 * (SHARE_W + 1), op = width >= 78;
-	struct columns c = {.name = name ? x : -1, .op = -1};
+	struct thread_columns c = {.name = name ? x : -1, .op = -1};
 
 	x += name ? NAME_W + 1 : 0;
 	c.cpu = x;
@@ -178,13 +170,17 @@ static void draw_share(struct grid *g, int x, int y, unsigned int role, double s
 		grid_put_right(g, x, y, SHARE_W, role, format_percent_fixed(share).s);
 }
 
+static bool row_matches(const struct thread_row *row, const char *text)
+{
+	return text[0] && (strcasestr(row->name, text) || strcasestr(row->wait, text) ||
+			   strcasestr(row->op_name, text));
+}
+
 static void draw_row(const struct view_threads *w, const struct thread_row *row, struct grid *g,
 		     struct rect r, bool selected)
 {
-	struct columns c = lay_out(r.w);
-	bool found =
-	    w->found[0] && (strcasestr(row->name, w->found) || strcasestr(row->wait, w->found) ||
-			    strcasestr(row->op_name, w->found));
+	struct thread_columns c = lay_out(r.w);
+	bool found = row_matches(row, w->found);
 	unsigned int role = selected ? ROLE_SELECTED : !row->tid ? ROLE_TITLE : ROLE_TEXT;
 
 	if (selected) {
@@ -213,7 +209,7 @@ static void draw_row(const struct view_threads *w, const struct thread_row *row,
 
 static void draw_headings(struct grid *g, struct rect r)
 {
-	struct columns c = lay_out(r.w);
+	struct thread_columns c = lay_out(r.w);
 
 	grid_fill(g, (struct rect){r.x, r.y, r.w, 1}, ROLE_HEADING, " ");
 	grid_put_right(g, r.x + 2, r.y, TID_W, ROLE_HEADING, "thread");
@@ -230,7 +226,7 @@ static void draw_headings(struct grid *g, struct rect r)
 static void threads_draw(const struct view *v, struct grid *g, struct rect r)
 {
 	const struct view_threads *w = (const struct view_threads *)v;
-	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0, height = r.h - head - foot, i;
+	int head = r.h >= 3 ? 1 : 0, foot = r.h >= 6 ? 1 : 0, height = r.h - head - foot;
 	int top = list_top(&w->list, height);
 
 	if (head)
@@ -240,7 +236,7 @@ static void threads_draw(const struct view *v, struct grid *g, struct rect r)
 			     v->screen->options.replay
 				 ? "nothing is recorded of threads until this time"
 				 : "waiting for the first records of threads");
-	for (i = 0; i < height && top + i < w->list.n; i++) {
+	for (int i = 0; i < height && top + i < w->list.n; i++) {
 		struct rect line = {r.x, r.y + head + i, r.w, 1};
 
 		grid_target(g, line, top + i);
@@ -344,21 +340,11 @@ static bool threads_click(struct view *v, int target, int x, int y)
 static bool threads_find(struct view *v, const char *text, int direction)
 {
 	struct view_threads *w = (struct view_threads *)v;
-	int n = w->list.n;
+	int at =
+	    list_find(i, w->list.n, w->list.selected, direction, row_matches(&w->row[i], text));
 
 	snprintf(w->found, sizeof(w->found), "%s", text);
-	for (int i = direction ? 1 : 0; text[0] && n && i <= n; i++) {
-		int at = (w->list.selected + (direction < 0 ? n - i : i) + n) % n;
-		const struct thread_row *row = &w->row[at];
-
-		if (!strcasestr(row->name, text) && !strcasestr(row->wait, text) &&
-		    !strcasestr(row->op_name, text))
-			continue;
-		list_select(&w->list, at);
-		keep_selection(w);
-		return true;
-	}
-	return false;
+	return at >= 0 && threads_click(v, at, 0, 0);
 }
 
 static const struct view_hint hints[] = {

@@ -40,7 +40,8 @@ static void waits_close(struct view *v)
 	pager_close(v);
 }
 
-/* In a tree, a line without figures is a call path; what ran and what a device did stand out. */
+/* The role of a line. In a tree, a line without figures belongs to a call path and is dim; code
+ * that ran and block I/O are emphasised. */
 static unsigned int role_of(enum screen_waits what, const char *line, size_t n, bool first)
 {
 	bool drawn = what == SCREEN_WAITS_TIMELINE || what == SCREEN_WAITS_FLAME ||
@@ -109,7 +110,7 @@ static void change(struct view *v, enum screen_waits_change what)
 		   (struct screen_action){.type = SCREEN_WAITS_CHANGE, .flag = (int)what});
 }
 
-/* In the order of Tab. */
+/* The panes in the order in which Tab goes through them. */
 static const enum screen_waits panes[] = {SCREEN_WAITS_CHAINS,	 SCREEN_WAITS_ACCOUNT,
 					  SCREEN_WAITS_TIMELINE, SCREEN_WAITS_FLAME,
 					  SCREEN_WAITS_FOLDED,	 SCREEN_WAITS_CRITICAL};
@@ -119,6 +120,15 @@ static const struct view_methods methods[NR_SCREEN_WAITS];
 static bool has_panes(const struct view_waits *w)
 {
 	return w->what != SCREEN_WAITS_WALK && w->what != SCREEN_WAITS_ROOT;
+}
+
+static void say_what_is_shown(const struct view_waits *w)
+{
+	struct screen *s = w->pager.view.screen;
+
+	if (w->what == SCREEN_WAITS_TIMELINE && model_choice(s->model)->nr)
+		screen_message(s, NOTE_INFO,
+			       "the timeline shows all threads, not only those chosen");
 }
 
 /* Become the next view of the waits; the tracing goes on. */
@@ -132,6 +142,7 @@ static void next_pane(struct view *v, unsigned int by)
 		i++;
 	w->what = panes[(i + by) % PANES];
 	v->methods = &methods[w->what];
+	say_what_is_shown(w);
 	w->pager.found = -1;
 	list_select(&w->pager.list, 0);
 	screen_act(v->screen, (struct screen_action){.type = SCREEN_WAITS, .flag = (int)w->what});
@@ -271,13 +282,10 @@ struct view *view_waits_new(struct screen *s, enum screen_waits what)
 	pager_init(&w->pager, s, &methods[what]);
 	w->what = what;
 	buf_init(&w->next, MAX_TEXT);
-	buf_puts(&w->next, what == SCREEN_WAITS_WALK ? "sampling the stacks of all threads"
+	buf_puts(&w->next, what == SCREEN_WAITS_WALK ? "sampling the stacks of the threads"
 						     : "tracing for whom the target waits");
 	screen_act(s, (struct screen_action){.type = SCREEN_WAITS, .flag = (int)what});
-	if (model_choice(s->model)->nr)
-		screen_message(s, NOTE_INFO,
-			       "this view shows all threads: the choice of threads holds for "
-			       "operations only");
+	say_what_is_shown(w);
 	return &w->pager.view;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The views that the screen opens by itself, and functions with which the front opens others. */
-#ifndef PEAKTOP_VIEWS_H
-#define PEAKTOP_VIEWS_H
+#pragma once
 
 #include "tui/screen/screen_descent.h"
 #include "tui/screen/view.h"
@@ -41,5 +40,3 @@ void screen_set_lanes(struct screen *s, uint32_t first_line, const struct screen
 		      uint32_t nr);
 /* Answer SCREEN_OPEN_CALLS: open a view with these lines (sanitised; the first is a heading). */
 void screen_show_open(struct screen *s, const char *lines);
-
-#endif

@@ -26,6 +26,9 @@ enum { OP = 7, BENCH_SITES = 512, BENCH_ARMED = 256, ALL_KNOWN = 0x1ff };
 #define US 1000ull
 #define MS 1000000ull
 
+static const struct rec_sleep on_purpose = {
+    .syscall = 35, .call = "nanosleep", .bracket = BRACKET(BRACKET_CLOCK, 0)};
+
 struct bench_site {
 	char caller, callee;
 	uint32_t kind, flags, block;
@@ -220,13 +223,38 @@ static const struct descent_armed *armed(const struct bench *b, const char *path
 	return found;
 }
 
+/* The collector ends the probes of a path. */
+static inline void lose(struct bench *b, const char *path, enum fnode_lost reason)
+{
+	struct record rec = {.type = REC_FNODE_LOST};
+
+	rec.fnode_lost.epoch = b->epoch;
+	rec.fnode_lost.node = armed(b, path)->node;
+	rec.fnode_lost.reason = reason;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+}
+
+/* What the pointer that was asked for last calls. */
+static inline void discover(struct bench *b, const struct rec_code *callees, uint32_t nr)
+{
+	struct record rec = {.type = REC_INDIRECT_CALLEES};
+
+	rec.discovered.node = b->learn_node;
+	rec.discovered.nr_callees = nr;
+	rec.discovered.callees = callees;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+}
+
 /* What a fnode took in one call. */
 struct part {
 	const char *path;
 	uint64_t sum, max, count, blocked, runqueue, interrupt, fault;
 };
 
-static void call_parts(struct bench *b, uint64_t latency, const struct part *part, unsigned int n)
+static inline void call_parts(struct bench *b, uint64_t latency, const struct part *part,
+			      unsigned int n)
 {
 	struct rec_call_node node[BENCH_ARMED];
 	struct record rec = {.type = REC_CALL, .call = b->call};
@@ -277,6 +305,23 @@ static void call_parts(struct bench *b, uint64_t latency, const struct part *par
 	}
 #define NOTHING P("-", 0)
 
+static inline void give_witness(struct bench *b, const struct rec_frame *frames, uint32_t nr,
+				uint64_t weight, const struct rec_sleep *sleep)
+{
+	struct record rec = {.type = REC_WITNESS};
+
+	rec.witness = (struct rec_witness){.op = OP,
+					   .tid = 5,
+					   .at_ns = b->now + 1000,
+					   .weight_ns = weight,
+					   .kind = sleep ? WITNESS_SLEEP : WITNESS_RUN,
+					   .nr_frames = nr,
+					   .frames = frames};
+	if (sleep)
+		rec.witness.sleep = *sleep;
+	assert_int_equal(feed(b, &rec), 0);
+}
+
 /*
  * A stack inside the next call: letters of its frames below f0, called through site 0 of each; T is
  * the trampoline of a signal.
@@ -285,7 +330,6 @@ static inline void stack(struct bench *b, const char *letters, uint64_t weight,
 			 const struct rec_sleep *sleep)
 {
 	struct rec_frame frame[128];
-	struct record rec = {.type = REC_WITNESS};
 	unsigned int n = (unsigned int)strlen(letters), i, k, s;
 
 	assert_true(n < 127);
@@ -304,16 +348,7 @@ static inline void stack(struct bench *b, const char *letters, uint64_t weight,
 			s++;
 		}
 	}
-	rec.witness.op = OP;
-	rec.witness.tid = 5;
-	rec.witness.at_ns = b->now + 1000;
-	rec.witness.weight_ns = weight;
-	rec.witness.kind = sleep ? WITNESS_SLEEP : WITNESS_RUN;
-	if (sleep)
-		rec.witness.sleep = *sleep;
-	rec.witness.nr_frames = n + 1;
-	rec.witness.frames = frame;
-	assert_int_equal(feed(b, &rec), 0);
+	give_witness(b, frame, n + 1, weight, sleep);
 }
 
 /* A sleep inside the next call whose stack was not read: it only says that f0 was open. */

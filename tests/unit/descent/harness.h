@@ -373,14 +373,8 @@ static void send_stack(struct harness *h, const struct call *c, unsigned int at,
 	rec.witness.at_ns = when;
 	rec.witness.weight_ns = weight;
 	rec.witness.kind = sleep ? WITNESS_SLEEP : WITNESS_RUN;
-	rec.witness.sleep.syscall = 1;
-	rec.witness.sleep.exclusive = 1;
-	rec.witness.sleep.object = c->act[at].culprit_sleep ? h->p->sleep_object : SLEEP_ON_NOTHING;
-	rec.witness.sleep.call = "call";
+	rec.witness.sleep = c->act[at].culprit_sleep ? h->p->sleep->sleep : culprit_sleeps[0].sleep;
 	rec.witness.sleep.waker = "waker";
-	rec.witness.sleep.ended_by = rec.witness.sleep.object == SLEEP_ON_NOTHING ? ENDED_TIMER
-				     : rec.witness.sleep.object == SLEEP_ON_LOCAL ? ENDED_TASK
-										  : ENDED_UNKNOWN;
 	rec.witness.nr_frames = n;
 	rec.witness.frames = frame;
 	if (n && frame[0].function == h->p->function[0].offset)

@@ -9,12 +9,14 @@
 #ifndef PEAKTOP_TEST_PROGRAM_H
 #define PEAKTOP_TEST_PROGRAM_H
 
+#include <linux/futex.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/descent/causes.h"
 #include "analysis/session/record.h"
 
 enum {
@@ -46,7 +48,9 @@ static double uniform(void)
 
 static unsigned int below(unsigned int n)
 {
-	return (unsigned int)(rng() % n);
+	uint64_t r = rng();
+
+	return n == 1 ? 0 : (unsigned int)(r % n); /* mostly 1, and a division takes long */
 }
 
 static bool chance(double p)
@@ -119,8 +123,8 @@ struct program {
 	double base_ns;	    /* a call without anything */
 	uint64_t low_ns, high_ns;
 	uint32_t max_depth;
-	uint64_t fuse;	       /* hits of a site in one call */
-	uint32_t sleep_object; /* of the culprit's sleeps */
+	uint64_t fuse;			   /* hits of a site in one call */
+	const struct culprit_sleep *sleep; /* of the culprit */
 };
 
 /* One activation, or `count` short ones of a leaf in a row. Parents come before children. */
@@ -570,10 +574,20 @@ static void program_release(struct program *p)
 		free(p->function[i].site);
 }
 
+static const struct culprit_sleep {
+	struct rec_sleep sleep;
+	enum cause_kind cause;
+} culprit_sleeps[] = {
+    {{.call = "nanosleep", .bracket = BRACKET(BRACKET_CLOCK, 0)}, CAUSE_SLEEP},
+    {{.call = "fsync", .object = OBJECT_FILE}, CAUSE_IO},
+    {{.call = "recvfrom", .object = OBJECT_SOCKET}, CAUSE_NETWORK},
+    {{.call = "futex", .args = {8, FUTEX_WAIT, 2}}, CAUSE_LOCK},
+    {{.call = "recvfrom", .object = OBJECT_LOCAL, .waker_tid = 9}, CAUSE_WAIT},
+    {{.call = "mmap", .flags = SLEEP_CONTENDS}, CAUSE_LOCK},
+};
+
 static void program_make(struct program *p, uint64_t seed)
 {
-	static const uint32_t objects[] = {SLEEP_ON_NOTHING, SLEEP_ON_FILE,  SLEEP_ON_SOCKET,
-					   SLEEP_ON_FUTEX,   SLEEP_ON_LOCAL, SLEEP_ON_KERNEL_LOCK};
 	unsigned int i;
 	bool odd, large;
 
@@ -587,7 +601,7 @@ static void program_make(struct program *p, uint64_t seed)
 	for (i = 0; i < p->nr_functions; i++)
 		make_function(p, i, odd, large);
 	p->max_depth = chance(0.1) ? 3 : 16;
-	p->sleep_object = objects[below(sizeof(objects) / sizeof(objects[0]))];
+	p->sleep = &culprit_sleeps[below(sizeof(culprit_sleeps) / sizeof(culprit_sleeps[0]))];
 	make_modes(p);
 }
 

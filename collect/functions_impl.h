@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What functions.c and function_links.c share. */
+#pragma once
+
+#include "collect/functions.h"
+
+static inline bool site_starts(const struct rec_site *s)
+{
+	return s->role == SITE_ENTRY || s->role == SITE_CALL;
+}
+
+/* ---- functions.c */
+bool function_has_exits(const struct function *f);
+/* Write all sites into the site table of the BPF programs. */
+void function_sites_write(struct collector *c, struct function *f);
+void function_returns_publish(struct collector *c, struct function *f);
+void function_site_report(struct collector *c, const struct function *f,
+			  const struct function_site *fs, uint32_t state);
+
+/* ---- function_links.c */
+/*
+ * Attach the sites from `from` on in every target. Ends are attached first, so that no
+ * activation begins that cannot end. With `uncovered`, skip files that already have links.
+ * Returns 0 or the first error.
+ */
+int function_links_attach(struct collector *c, struct function *f, unsigned int from,
+			  bool uncovered);
+/* Attach the exits in every target. Returns 0 or the first error. */
+int function_exits_attach(struct collector *c, struct function *f);
+/* A burst of a descent may spend a part of the remaining budget. */
+void function_burst_begins(const struct collector *c, struct function *f);

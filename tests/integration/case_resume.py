@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A saved descent goes on with a live target, or is refused in one line."""
+from descents import *
+
+
+def session(name):
+    return os.path.join(scratch(), name)
+
+
+def interrupted_descent(t, path):
+    """Save a descent that is ended after two decisions; its document."""
+    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, "--level-by-level", "--json-lines", "-o", path, *FAST)
+    program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] >= 5, 40)
+    program.stop()
+    return program.documents()[-1]
+
+
+def resume(path, *target, status=0):
+    """The document of a resumed descent."""
+    got, program = run_peaktop("resume", path, *target, "--json", *FAST)
+    equal("exit status (%s)" % program.error_text(), got, status)
+    return program.document()
+
+
+def refused(path, *target, status=2):
+    """The one line with which a session is refused."""
+    got, program = run_peaktop("resume", path, *target)
+    equal("exit status (%s)" % program.error_text(), got, status)
+    equal("lines of " + program.error_text(), len(program.error_text().splitlines()), 1)
+    equal("what was printed", program.text(), "")
+    return program.error_text()
+
+
+@case("a descent that was interrupted early goes on to its root cause, with fewer calls than from scratch")
+def goes_on():
+    path, further = session("interrupted"), session("further")
+    t = Target("descend_chain", 8, 120)
+    t.go()
+    early = interrupted_descent(t, path)
+    check(early["status"] != "root cause found", told(early))
+    whole = descend(t.pid, "serve", "--slowest", 15, "--level-by-level")
+    with NothingLeft(t.pid):
+        document = resume(path, "-p", t.pid, "-o", further)
+    equal("status (%s)" % told(document), document["status"], "root cause found")
+    first_path(document, "serve", "link8", "last", "culprit")
+    check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
+    check(document["calls_used"] < whole["calls_used"], "%d calls, %d from scratch" % (document["calls_used"], whole["calls_used"]))
+    check(document["rounds"] < whole["rounds"], "%d rounds, %d from scratch" % (document["rounds"], whole["rounds"]))
+    # what was saved of the resumed one replays to the same answer, and can be resumed in its turn
+    status, program = run_peaktop("descend", "-r", further, "--json")
+    equal("exit status of the replay", status, 0)
+    equal("paths of the replay", program.document()["paths"], document["paths"])
+    again = resume(further, "-p", t.pid)
+    first_path(again, "serve", "link8", "last", "culprit")
+    check(again["calls_used"] <= document["calls_used"], "%d calls to confirm" % again["calls_used"])
+    # the text is that of a descent
+    status, program = run_peaktop("resume", further, t.pid, *FAST)
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
+
+
+@case("the snapshot of a descent on the screen goes on, too")
+def from_the_screen():
+    path = session("snapshot")
+    t = Target("descend_chain", 4, 120)
+    t.go()
+    screen = Screen(PEAKTOP, "-p", t.pid, "-f", "serve", "--max-overhead", 100, height=50)
+    screen.shows(re.compile(r"^ *> +\d+ [+-] ", re.M), 30)
+    screen.keys("Enter")
+    screen.shows("times probed", 30)
+    screen.keys("w")
+    screen.shows("write")
+    screen.keys("C-u", path, "Enter")
+    wait_for(lambda: os.path.exists(path), "the snapshot", 20)
+    screen.keys("q", "q", "q", "q")
+    equal("exit status", screen.exit_status(), 0)
+    document = resume(path, "-p", t.pid)
+    check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
+
+
+@case("if the latencies are distributed in another way, the answer is that they changed")
+def changed():
+    path = session("before")
+    before, after = Target("rates", 1000, 60, 200000, 2), Target("rates", 1000, 60, 200000, 20)
+    before.go(), after.go()
+    status, program = run_descend(before.pid, "busy", "-o", path, *FAST)
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    with NothingLeft(after.pid):
+        document = resume(path, "-p", after.pid, status=1)
+    equal("status", document["status"], "distribution changed")
+    equal("rounds", document["rounds"], 0)
+    # the old peak that is gone, or the new one: whichever is told first
+    check(any("since the session was saved:" in note and "peak at" in note for note in document["notes"]), document["notes"])
+    equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
+
+
+@case("another program, a session without a descent and a damaged file are refused in one line")
+def refusals():
+    path, walk, plain_session, damaged = session("whole"), session("walk"), session("plain"), session("damaged")
+    t, other = Target("descend_chain", 2, 120), Target("rates", 1000, 60, 200000, 2)
+    t.go(), other.go()
+    run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 4, "--max-overhead", 100)
+    with NothingLeft(other.pid):
+        line = refused(path, "-p", other.pid)
+    check("another program" in line and "/descend_chain" in line and "/rates" in line, line)
+    run_peaktop("descend", "-p", t.pid, "-o", walk, "--for", 2)
+    check("begin again with peaktop descend" in refused(walk, t.pid), "a walk")
+    run_peaktop("record", "-p", t.pid, "-f", "serve", "-o", plain_session, "--for", 1)
+    check("contains no descent" in refused(plain_session, t.pid), "a session of watch")
+    with open(path, "rb") as whole, open(damaged, "wb") as f:
+        f.write(whole.read()[:-3000])
+    check("cut off" in refused(damaged, t.pid, status=4), "cut off")
+    with open(damaged, "w") as f:
+        f.write("nothing")
+    check("not a session" in refused(damaged, t.pid, status=4), "no session")
+    check("No such file" in refused(session("missing"), t.pid), "no file")
+    check("session file and a target" in refused(path), "no target")
+
+
+main()

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When the distribution of latencies has changed, and when it has not. */
+#include <math.h>
+
+#include "analysis/descent/change.h"
+#include "tests/unit/descent/bench.h"
+#include "tests/unit/profiles.h"
+
+static void test_distribution_changed(void **state)
+{
+	struct bench b;
+	struct descent_result r;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	for (int i = 0; i < 10; i++)
+		profile(&b, 150, 10 * MS); /* the same */
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_CHANGED);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(strlen(r.change) > 0);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/*
+ * The fast calls take twice as long as before, and the slow ones, the peak, are as they were: no
+ * change. For the peak of the fast ones it is a change.
+ */
+static void test_only_the_peak_counts(void **state)
+{
+	static struct change c;
+
+	change_init(&c, 8 * MS, 16 * MS);
+	for (unsigned int i = 0; i < 12000; i++) {
+		bool later = i > 2000;
+		struct profile one;
+
+		profile_init(&one);
+		profile_add(&one, i % 20 ? (later ? 60 : 30) * US : 10 * MS);
+		c.fixed = later;
+		change_add(&c, &one, 500, 0);
+	}
+	assert_false(change_seen(&c));
+	change_init(&c, 20 * US, 40 * US);
+	for (unsigned int i = 0; i < 8000; i++) {
+		struct profile one;
+
+		profile_init(&one);
+		profile_add(&one, i % 20 ? (i > 2000 ? 60 : 30) * US : 10 * MS);
+		c.fixed = i > 2000;
+		change_add(&c, &one, 500, 0);
+	}
+	assert_true(change_seen(&c));
+}
+
+/* What a fuse had to end is no change of the program. */
+static void test_probes_are_no_change(void **state)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	start(&b, true);
+	profile(&b, 250, 80 * MS);
+	lose(&b, "a", FNODE_BLOWN);
+	/* these slices began before it was taken off, or while it was */
+	profile(&b, 250, 80 * MS);
+	profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_IN_PROGRESS);
+	/* what goes on afterwards is the program's own */
+	for (int i = 0; i < 4; i++)
+		profile(&b, 250, 80 * MS);
+	expect_done(&b, DESCENT_CHANGED);
+	bench_end(&b);
+}
+
+/* The same distribution, sampled again and again, is not said to have changed. */
+static void test_noise_is_no_change(void **state)
+{
+	static struct change c;
+	uint64_t rng = 12345;
+	unsigned int changed = 0;
+
+	for (unsigned int run = 0; run < 200; run++) {
+		change_init(&c, 0, 0);
+		for (unsigned int i = 0; i < 100 + 200 * 20; i++) {
+			struct profile one;
+			double u;
+
+			profile_init(&one);
+			rng = rng * 6364136223846793005u + 1442695040888963407u;
+			u = (double)(rng >> 11) / 9007199254740992.0;
+			/* two modes, one with 5% of the calls */
+			profile_add(&one, (uint64_t)(u < 0.05 ? 12e6 * exp(u * 20)
+							      : 1e5 * exp((u - 0.5) * 2)));
+			change_add(&c, &one, 100, 0);
+			c.fixed = i > 100;
+		}
+		changed += change_seen(&c);
+	}
+	assert_true(changed <= 1);
+}
+
+/* Two modes, with `fast` and `slow` as their latencies, in `n` slices; has it changed? */
+static bool changes(uint64_t fast, uint64_t slow, uint64_t probes_ns)
+{
+	static struct change c;
+	struct profile one;
+
+	change_init(&c, 0, 0);
+	for (int i = 0; i < 12; i++) {
+		bool before = i < 4;
+
+		profile_init(&one);
+		one.count[pt_bucket(before ? 30 * US : fast)] = 75;
+		one.count[pt_bucket(before ? MS : slow)] = 25;
+		one.calls = 100;
+		one.sum_ns = before ? 75 * 30 * US + 25 * MS : 75 * fast + 25 * slow;
+		c.fixed = !before;
+		change_add(&c, &one, 100, before ? 0 : probes_ns);
+	}
+	return change_seen(&c);
+}
+
+/* Of calls that are no longer than their probes the latency is not known. */
+static void test_a_wrong_price_is_no_change(void **state)
+{
+	assert_false(changes(30 * US, MS, 0));
+	assert_true(changes(8 * US, MS, 0));
+	assert_true(changes(8 * US, MS, 1 * US));
+	assert_false(changes(8 * US, MS, 40 * US));
+	assert_true(changes(30 * US, 4 * MS, 40 * US));
+	assert_true(changes(8 * US, 10 * US, 40 * US));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_distribution_changed),
+	    cmocka_unit_test(test_only_the_peak_counts),
+	    cmocka_unit_test(test_probes_are_no_change),
+	    cmocka_unit_test(test_noise_is_no_change),
+	    cmocka_unit_test(test_a_wrong_price_is_no_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

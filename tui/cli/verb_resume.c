@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The verb resume: go on with a saved descent. A child without privileges reads the session, before
+ * the collector begins, and hands over what is needed of it (tui/engine/saved_descent.h).
+ */
+#include "tui/cli/verb_resume.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tui/cli/command_line.h"
+#include "tui/cli/option_table.h"
+#include "tui/cli/verb_descend.h"
+#include "tui/cli/verbs.h"
+#include "tui/engine/walker.h"
+
+/* ---- the child ---- */
+
+/* One line about a session that cannot be resumed; NULL: it can. */
+static const char *unsuitable(struct replay *r, int *status)
+{
+	const struct rec_descent *ask = driver_asked(replay_driver(r));
+
+	*status = EXIT_DAMAGED;
+	if (replay_damage(r)[0]) /* replay_whole() has said it */
+		return "";
+	*status = EXIT_USAGE;
+	if (ask && model_op_by_number(replay_model(r), ask->op))
+		return NULL;
+	if (walker_asked(replay_walker(r)))
+		return "holds a descent without -f, which has nothing to go on with; begin again "
+		       "with peaktop descend TARGET";
+	return "contains no descent; save one with peaktop descend TARGET -f OP -o FILE";
+}
+
+static void put_text(struct buf *out, const char *text)
+{
+	buf_append(out, text, strlen(text) + 1);
+}
+
+/* Append the operation, the limits of phases, and the descent. Returns 0 or a negative errno. */
+static int write_needed(struct replay *r, struct buf *out)
+{
+	const struct descent_driver *d = replay_driver(r);
+	struct model *m = replay_model(r);
+	const struct op *op = model_op_by_number(m, driver_asked(d)->op);
+	const struct rec_phases *phases = model_phases(m);
+
+	put_text(out, op->requested[0] ? op->requested : op->name);
+	put_text(out, phases ? phases->begin : "");
+	put_text(out, phases ? phases->end : "");
+	return saved_descent_write(d, m, out);
+}
+
+static int write_all(int fd, const struct buf *b)
+{
+	for (size_t at = 0; at < b->len;) {
+		ssize_t n = write(fd, b->data + at, b->len - at);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int child(const char *path, int fd)
+{
+	struct replay *r = NULL;
+	const char *why;
+	struct buf out = {.max = SAVED_DESCENT_MAX_BYTES};
+	int status, err;
+
+	status = replay_whole(&r, path);
+	if (status)
+		return status;
+	why = unsuitable(r, &status);
+	if (why && why[0])
+		fprintf(stderr, "peaktop: %s %s\n", path, why);
+	if (why)
+		return status;
+	err = write_needed(r, &out);
+	if (!err)
+		err = write_all(fd, &out);
+	if (err)
+		fprintf(stderr, "peaktop: resume: cannot read the descent in %s: %s\n", path,
+			strerror(-err));
+	return err ? EXIT_DAMAGED : EXIT_ANSWERED;
+}
+
+/* ---- the parent ---- */
+
+static int read_all(int fd, struct buf *out)
+{
+	char part[65536];
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (n = read(fd, part, sizeof(part))) != 0) {
+		if (n > 0)
+			err = buf_append(out, part, (size_t)n);
+		else if (errno != EINTR)
+			err = -errno;
+	}
+	return err;
+}
+
+/* Let a child read the session. Returns 0, or an exit status after an error was printed. */
+static int read_session(const char *path, struct buf *out)
+{
+	int pair[2], status = 0, err;
+	pid_t pid;
+
+	if (pipe(pair)) {
+		verb_complain("resume: cannot make a pipe");
+		return EXIT_NO_ANSWER;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		close(pair[0]);
+		_exit(child(path, pair[1]));
+	}
+	close(pair[1]);
+	err = pid < 0 ? -errno : read_all(pair[0], out);
+	close(pair[0]);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	if (!err && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	fprintf(stderr, "peaktop: resume: reading %s failed\n", path);
+	return EXIT_NO_ANSWER;
+}
+
+/* Remove the next text from the bytes; NULL: there is none. */
+static const char *text_take(struct buf *from)
+{
+	const char *text = from->data, *end = from->len ? memchr(text, '\0', from->len) : NULL;
+
+	if (!end)
+		return NULL;
+	from->data += end + 1 - text;
+	from->len -= (size_t)(end + 1 - text);
+	return text;
+}
+
+/* Put the operation and the limits of phases into the options, as the command line would. */
+static int options_fill(struct options *o, struct buf *rest, char *error, size_t n)
+{
+	const char *op = text_take(rest), *begin = text_take(rest), *end = text_take(rest);
+	int err;
+
+	if (!op || !begin || !end) {
+		snprintf(error, n, "the saved descent is incomplete");
+		return -EBADMSG;
+	}
+	o->verb = VERB_DESCEND;
+	o->nr_ops = 1;
+	err = op_spec_parse(&o->ops[0], op, error, n);
+	if (err || !begin[0])
+		return err;
+	o->has_begin = o->has_end = true;
+	err = op_spec_parse(&o->begin_op, begin, error, n);
+	return err ? err : op_spec_parse(&o->end_op, end, error, n);
+}
+
+int verb_resume(struct options *o)
+{
+	char error[512];
+	struct buf bytes, rest;
+	int status;
+
+	buf_init(&bytes, SAVED_DESCENT_MAX_BYTES);
+	status = read_session(o->files[0], &bytes);
+	rest = bytes;
+	if (!status && options_fill(o, &rest, error, sizeof(error))) {
+		verb_complain(error);
+		status = EXIT_DAMAGED;
+	}
+	if (!status)
+		status = verb_descend_live(o, &rest);
+	buf_release(&bytes);
+	return status;
+}
+
+/* ---- beginning ---- */
+
+/* What the saved descent was asked, but for what the command line says otherwise. */
+static void question_keep(const struct options *o, const struct rec_descent *saved,
+			  struct rec_descent *ask)
+{
+	const struct {
+		const char *option;
+		uint32_t *to;
+		uint32_t from;
+	} kept[] = {
+	    {"decision-ops", &ask->decision_ops, saved->decision_ops},
+	    {"maxcount-percentage", &ask->maxcount_ppm, saved->maxcount_ppm},
+	    {"max-depth", &ask->max_depth, saved->max_depth},
+	    {"max-sites", &ask->max_sites, saved->max_sites},
+	    {"level-by-level", &ask->level_by_level, saved->level_by_level},
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		if (!option_given(o, kept[i].option))
+			*kept[i].to = kept[i].from;
+	}
+	ask->low_ns = saved->low_ns;
+	ask->high_ns = saved->high_ns;
+	ask->start_ops = option_given(o, "start-ops") ? o->question.start_ops : saved->start_ops;
+}
+
+int resume_begin(struct saved_descent *s, struct front *f, const struct options *o, uint32_t number,
+		 double waited_s, char why[RESUME_WHY])
+{
+	const struct rec_descent *saved = saved_descent_asked(s);
+	struct model *m = front_model(f);
+	const struct op *op = model_op_by_number(m, number);
+	bool last_chance = waited_s > o->question.timeout_s / 3;
+	struct rec_descent ask;
+
+	if (!op || !front_modules_read(f))
+		return -EAGAIN;
+	choose_options(m, op, &o->question, &ask);
+	question_keep(o, saved, &ask);
+	if (op->seen_calls < ask.start_ops && !(last_chance && op->seen_calls))
+		return -EAGAIN;
+	if (op->seen_calls < ask.start_ops)
+		ask.start_ops = (uint32_t)op->seen_calls;
+	if (saved_descent_match(s, f, why, RESUME_WHY))
+		return -ENOEXEC;
+	if (saved_descent_begin(s, f, &ask) < 0) {
+		snprintf(why, RESUME_WHY, "resume: the saved descent cannot be continued");
+		return -ENOEXEC;
+	}
+	return 0;
+}

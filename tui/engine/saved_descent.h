@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A descent of a saved session that goes on with a live target (peaktop resume). A process without
+ * privileges reads the session and writes what is needed of it as bytes; the front makes a
+ * saved_descent of these once it has no privileges either, compares the programs, and begins.
+ */
+#pragma once
+
+#include "analysis/base/buf.h"
+#include "analysis/latency/model.h"
+#include "tui/engine/descent_driver.h"
+#include "tui/engine/front.h"
+
+enum { SAVED_DESCENT_MAX_BYTES = 16 << 20 };
+
+struct saved_descent;
+
+/* Append what another run needs of the descent of a session that was read. Returns 0 or a negative
+ * errno. */
+int saved_descent_write(const struct descent_driver *d, const struct model *m, struct buf *out);
+
+/* Takes these bytes, which must outlive it. Returns NULL if out of memory, or if they hold no
+ * descent. */
+struct saved_descent *saved_descent_new(const void *bytes, size_t n);
+void saved_descent_free(struct saved_descent *s);
+
+/* What was asked, with the numbers of the saved session. */
+const struct rec_descent *saved_descent_asked(const struct saved_descent *s);
+
+/*
+ * Tell the front before its first turn that it is to go on with this descent, which must outlive
+ * it. It refuses to measure another program or another build of it (front_failure()), before any
+ * probe is attached.
+ */
+void front_resume(struct front *f, struct saved_descent *s);
+
+/*
+ * Find the modules of the session among those of this run. Returns 0, or -ENOEXEC with one line in
+ * `why` if the function of the descent is in another build of its module.
+ */
+int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n);
+
+/*
+ * Begin the descent where it stood. `ask` has the numbers of this run. Functions of modules that
+ * this target does not have are left out; a note in the stream says how many were taken over.
+ * Returns 0 or a negative errno.
+ */
+int saved_descent_begin(const struct saved_descent *s, struct front *f, struct rec_descent *ask);
