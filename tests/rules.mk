@@ -5,7 +5,7 @@
 MAKE_ALL = $(MAKE) --no-print-directory -j$(or $(JOBS),$(shell nproc))
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: deps deps-build targets lint guest check-fast
+.PHONY: deps deps-build targets lint guest check-fast answers judge
 deps:
 	$(Q)tests/deps.sh build test
 deps-build:
@@ -14,9 +14,13 @@ deps-build:
 check: deps
 	@tests/run
 check-fast:
-	@tests/run lint unit
-unit lint integration guest:
+	@tests/run lint unit answers
+unit lint integration guest answers:
 	@tests/run $@
+# How often the answers about running programs are right; JUDGE_N asks each so many times.
+judge: deps
+	@$(MAKE_ALL) all targets
+	@$(SUDO) env B=$(B) JUDGE_N=$(or $(JUDGE_N),3) PYTHONDONTWRITEBYTECODE=1 python3 tests/integration/judge.py $(JUDGE)
 asan:
 	@tests/run asan
 fuzz:

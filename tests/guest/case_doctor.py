@@ -8,7 +8,7 @@ from harness import *
 VMRUN = os.path.join(TOP, "tests", "guest", "vmrun.sh")
 
 
-def guest(*command, files=(), limit=180, options=()):
+def guest(*command, files=(), limit=1800, options=()):
     """(status, standard output, standard error) of a command in a fresh guest."""
     need("qemu-system-x86_64", "busybox", "cpio", "apt-get")
     argv = [VMRUN, "-t", str(limit), *options]

@@ -5,7 +5,7 @@ from case_doctor import *
 CASES.clear()  # those of the other file
 
 
-@case("a kernel function that others call all the time is watched in bursts, and their hits are charged to the host")
+@smoke("a kernel function that others call all the time is watched in bursts, and their hits are charged to the host")
 def governed():
     status, out, err = guest(
         "sh", "-c", "mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
@@ -28,7 +28,7 @@ def stopped():
         "sh", "-c", "mount -t debugfs d /sys/kernel/debug; list=/sys/kernel/debug/kprobes/list;"
         " mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
         " peaktop watch -p $p -f kernel:hrtimer_nanosleep --json --for 600 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!;"
-        " await() { n=0; while [ $(grep -c hrtimer_nanosleep $list) $1 0 ]; do n=$((n + 1)); [ $n -lt 300 ] || exit 9; sleep 0.1; done; echo $2; };"
+        " await() { n=0; while [ $(grep -c hrtimer_nanosleep $list) $1 0 ]; do n=$((n + 1)); [ $n -lt 3000 ] || exit 9; sleep 0.1; done; echo $2; };"
         " await -eq armed; kill -STOP $t; await -ne gone; kill -CONT $t; await -eq back; kill -INT $t; wait $t; s=$?; await -ne over;"
         " echo 'JSON<'; cat /tmp/o; echo '>JSON'; cat /tmp/e >&2; kill $p; exit $s", files=peaktop_files("rates"))
     equal("status (%s; %s)" % (err, out[:400]), status, 0)

@@ -24,7 +24,7 @@ def watched(rate, percent, seconds=3):
     return program.document()
 
 
-@case("a function called 400,000 times a second stays within 2%, and is paused for it", alone=True)
+@live("a function called 400,000 times a second stays within 2%, and is paused for it")
 def hot():
     document = watched(400000, 2)
     cost = document["cost"]
@@ -33,7 +33,7 @@ def hot():
     check(operation(document, "busy")["share_of_calls_seen"] < 0.9, "it was not paused")
 
 
-@case("a target that uses little CPU is watched without a pause at 1%: the allowance is that of one CPU", alone=True)
+@live("a target that uses little CPU is watched without a pause at 1%: the allowance is that of one CPU")
 def idle():
     document = watched(500, 1)
     cost = document["cost"]
@@ -42,7 +42,7 @@ def idle():
     check(operation(document, "busy")["share_of_calls_seen"] > 0.5, "paused: %s of the calls seen" % operation(document, "busy")["share_of_calls_seen"])
 
 
-@case("a descent into a function called 100,000 times a second stays within three times 2%", alone=True)
+@live("a descent into a function called 100,000 times a second stays within three times 2%")
 def descent():
     t = load(100000, 100)
     with NothingLeft(t.pid):
@@ -56,7 +56,7 @@ def descent():
     check(cost["target_ns"] <= 1.5 * most, "lost %.1f of %.1f ms in %.1f s" % (cost["target_ns"] / 1e6, most / 1e6, seconds))
 
 
-@case("a descent that traces waits beside two threads that switch all the time keeps to its allowance", alone=True)
+@live("a descent that traces waits beside two threads that switch all the time keeps to its allowance")
 def traced_waits():
     t = Target("culprit_switches_help", 60)
     t.go()
@@ -71,7 +71,7 @@ def traced_waits():
     check(cost["target_ns"] <= 1.1 * most, "lost %.1f of %.1f ms" % (cost["target_ns"] / 1e6, most / 1e6))
 
 
-@case("bursts of system calls are few: each interrupts every CPU twice for each of its links", alone=True)
+@live("bursts of system calls are few: each interrupts every CPU twice for each of its links")
 def few_bursts():
     t = Target("syscalls", 400000)
     t.go()
@@ -103,7 +103,7 @@ def turns_and_faults(pid):
         return turns, int(f.read().rpartition(")")[2].split()[8])
 
 
-@case("a quiet process costs the collector at most 30 turns a second, and no child a second that reads its mappings")
+@live("a quiet process costs the collector at most 30 turns a second, and no child a second that reads its mappings")
 def few_turns():
     seconds = 4
     t = Target("rates", 2000, 120, 0)
@@ -126,7 +126,7 @@ def proportional_mb(pid):
         return int(re.search(r"^Pss:\s+(\d+)", f.read(), re.M).group(1)) / 1024
 
 
-@case("the screen on one process needs at most 20 MB of memory, shared memory in proportion")
+@live("the screen on one process needs at most 20 MB of memory, shared memory in proportion")
 def memory():
     t = Target("demo", 300)
     t.go()
@@ -142,7 +142,7 @@ def memory():
     check(needs <= (20 if os.cpu_count() <= 4 else 22), "%.1f MB" % needs)
 
 
-@case("the line of the cost names the allowance and both percentages", alone=True)
+@live("the line of the cost names the allowance and both percentages")
 def line():
     t = load(1000)
     program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--for", 1)

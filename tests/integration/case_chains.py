@@ -50,7 +50,7 @@ def saved():
         check(max(len(line) for line in tree.splitlines()) <= 80, tree)
 
 
-@case("the stacks of a command that ends at once have names")
+@smoke("the stacks of a command that ends at once have names")
 def short_command():
     # whether the files came in time was chance
     for verb, *options in 4 * [("chains", "--max-overhead", 100)] + [("descend",)]:

@@ -46,7 +46,7 @@ def contained():
         equal("exit status of the target", t.wait(20), 0)
 
 
-@case("a descent into a process in a container names the culprit, with file and line")
+@smoke("a descent into a process in a container names the culprit, with file and line")
 def descend():
     t = Contained("descend_chain", 2, 60)
     t.say("go")

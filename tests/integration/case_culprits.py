@@ -115,7 +115,7 @@ table((
     ("two peaks with the same path (-Os)", TWO_PEAKS),
     ("siblings of the cause are listed (no PIE, no CET)",
      Culprit("culprit_siblings", ["serve", "commit", "lock_kernel"], OWN, more=siblings("journal_begin", "journal_end"))),
-))
+), smokes=("a tail call", "through the PLT", "an exception is thrown", "own code is narrowed"))
 
 
 def offsets(path):
@@ -124,7 +124,7 @@ def offsets(path):
     return {fields[2]: int(fields[0], 16) for fields in (line.split() for line in run.stdout.splitlines()) if len(fields) == 3}
 
 
-@case("stripped and static: functions by their addresses")
+@smoke("stripped and static: functions by their addresses")
 def stripped():
     path = os.path.join(TARGETS, "culprit_stripped")
     at = offsets(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""descend: what the host and the kernel do to a thread, each cause by its own name; quiet, and beside two busy loops."""
+"""descend: what the host and the kernel do to a thread, each cause by its own name."""
 import contextlib
 import glob
 
@@ -71,22 +71,20 @@ def charged(document):
     check(document["cost"]["target_ns"] >= 0.8 * slept, "%d ns of sleep in probes, a cost of %s" % (slept, document["cost"]))
 
 
-def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, loops=0, folder=FOLDER, convoy=False):
+def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, folder=FOLDER, convoy=False):
     target = Target("culprit_host", 60, kind, group.path if kind == "freeze" else folder,
                     # a quota is only for threads without a real-time priority
                     preexec_fn=None if kind == "quota" else undisturbed)
     try:
         if group:
             group.take(target.pid)
-        with BusyLoops(loops):
-            target.go()
-            with NothingLeft(target.pid):
-                status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST, seconds=70)
+        target.go()
+        with NothingLeft(target.pid):
+            status, program = run_peaktop("descend", "-p", target.pid, "-f", kind + "_serve", "--json", *FAST)
         document = program.document()
         charged(document)
-        # two loops that begin may well change what the calls take; threads that queue for a lock or a device do so by themselves:
-        # to say so is an answer, too
-        changed = (loops or convoy) and document["status"] == "distribution changed"
+        # threads that queue for a lock or a device change what the calls take by themselves: to say so is an answer, too
+        changed = (is_loaded() or convoy) and document["status"] == "distribution changed"
         equal("exit status (%s: %s)" % (told(document), program.error_text()), status, 1 if changed else 0)
         check(changed or document["status"] in ("root cause found", "partly explained"), "status: %s" % told(document))
         # a probe looks up its address under the lock of the address space: if it had to wait, it was not the call that did
@@ -98,31 +96,30 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, lo
         target.close() if hasattr(target, "close") else os.kill(target.pid, signal.SIGKILL)
 
 
-def twice(what, kind, kinds, group=None, alone=False, **more):
-    for loops in (0, 2):
-        @case(what + (", beside two busy loops" if loops else ""), alone=alone)
-        def one(loops=loops):
-            made = group() if group else None
-            try:
-                tell(kind, kinds, group=made, loops=loops, **more)
-            finally:
-                if made:
-                    wait_for(lambda: not open(os.path.join(made.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
-                    made.remove()
+def of_host(what, which, kinds, group=None, register=live, **more):
+    @register(what)
+    def one():
+        made = group() if group else None
+        try:
+            tell(which, kinds, group=made, **more)
+        finally:
+            if made:
+                wait_for(lambda: not open(os.path.join(made.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+                made.remove()
 
 
-twice("the CPU quota of a cgroup, and which", "quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms",
+of_host("the CPU quota of a cgroup, and which", "quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms",
       group=lambda: Group("cpu", [("cpu.max", "1000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000")]))
-twice("stopped by a signal, and by whom", "stop", ("stopped",), name="culprit", detail="SIGSTOP")
-twice("held by a debugger, and which", "trace", ("stopped",), name="culprit", detail="traced")
-twice("frozen, and which cgroup", "freeze", ("stopped",), name="peaktop-test", group=lambda: Group("freezer", [], []))
-twice("a handler of signals, and which", "handler", ("signal handler",), name="on_alarm", detail="SIGUSR1")
-twice("preempted by several: who ran longest", "several", ("preemption",), name="culprit", detail="tasks ran")
+of_host("stopped by a signal, and by whom", "stop", ("stopped",), name="culprit", detail="SIGSTOP", register=smoke)
+of_host("held by a debugger, and which", "trace", ("stopped",), name="culprit", detail="traced")
+of_host("frozen, and which cgroup", "freeze", ("stopped",), name="peaktop-test", group=lambda: Group("freezer", [], []))
+of_host("a handler of signals, and which", "handler", ("signal handler",), name="on_alarm", detail="SIGUSR1")
+of_host("preempted by several: who ran longest", "several", ("preemption",), name="culprit", detail="tasks ran")
 # its own code takes 4 ms of such a call; on a virtual machine most of an interrupt lies outside of its tracepoints
-twice("interrupts that another CPU sends, and which", "ipi", ("interrupt",), name="call_function", part=0.25, alone=True)
-twice("huge pages", "huge", ("huge page",), functions=("make_huge",))
+of_host("interrupts that another CPU sends, and which", "ipi", ("interrupt",), name="call_function", part=0.25)
+of_host("huge pages", "huge", ("huge page",), functions=("make_huge",))
 # mapping and unmapping wait for the same lock: which of them does so more often is not the target's to say
-twice("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", convoy=True, alone=True)
+of_host("a lock of the kernel, and who holds it", "spinlock", ("lock",), name="walker", convoy=True)
 
 
 class SmallDevice:
@@ -166,7 +163,7 @@ class SmallDevice:
         os.rmdir(self.folder)
 
 
-@case("throttled as a writer of dirty pages, and on which device")
+@live("throttled as a writer of dirty pages, and on which device")
 def dirty():
     with SmallDevice() as disk:
         path = tell("dirty", ("throttled",), detail="dirty pages", folder=disk.folder, convoy=True)
@@ -188,7 +185,7 @@ class NestedGroup(Group):
             super().remove()
 
 
-@case("the CPU quota of the parent of a cgroup: the parent is named")
+@live("the CPU quota of the parent of a cgroup: the parent is named")
 def nested_quota():
     group = NestedGroup("cpu", [("cpu.max", "1000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000")])
     try:
@@ -212,7 +209,7 @@ def queued_s(pid):
         return int(file.read().split()[1]) / 1e9
 
 
-@case("the CPU quota of a cgroup, told by a walk")
+@smoke("the CPU quota of a cgroup, told by a walk")
 def quota_of_walk():
     group = Group("cpu", [("cpu.max", "2000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000")])
     target = Target("culprit_host", 60, "quota", FOLDER)
@@ -239,7 +236,7 @@ def quota_of_walk():
         group.remove()
 
 
-@case("time in the kernel for a system call: in which function of it")
+@live("time in the kernel for a system call: in which function of it")
 def kernel_time():
     path = tell("kernel", ("kernel", "wait"), functions=("start_child",), part=0.5)
     check(path["cause"]["kind"] == "wait" or path["cause"].get("name"), "the function is not named: %s" % path["cause"])

@@ -96,10 +96,11 @@ table((
      Culprit("culprit_preempt", ["serve"], "preemption", name="bully")),
     ("runnable, and the CPU is taken",
      Culprit("culprit_runqueue", ["serve"], "run queue")),
-))
+), smokes=("timed sleep", "blocked in read() on a pipe", "a mutex: who held it", "a peer on the loopback", "fsync() of a file",
+           "a lock on a file by fcntl()", "page faults,", "preempted:", "packets of another process"))
 
 
-@case("the thread's own packets: on the loopback network, it receives what it sends")
+@live("the thread's own packets: on the loopback network, it receives what it sends")
 def own_packets():
     target = Target("culprit_softirq", 60, "sent", preexec_fn=undisturbed)
     target.go()
@@ -112,7 +113,7 @@ def own_packets():
         check(interrupts <= 0.1, "%.2f of the time is an interrupt: %s" % (interrupts, told(document)))
 
 
-@case("context switches that would use up the budget are recorded only while the function is probed")
+@live("context switches that would use up the budget are recorded only while the function is probed")
 def switches():
     target = Target("culprit_switches", 60, preexec_fn=undisturbed)
     target.go()

@@ -26,22 +26,22 @@ def chain(depth):
     check("profile" in document and "peak" in document, "profile and peak are there")
 
 
-@case("a slow callee at depth 1 is found, with file and line")
+@live("a slow callee at depth 1 is found, with file and line")
 def depth_1():
     chain(1)
 
 
-@case("a slow callee at depth 3 is found")
+@live("a slow callee at depth 3 is found")
 def depth_3():
     chain(3)
 
 
-@case("a slow callee at depth 8 is found")
+@smoke("a slow callee at depth 8 is found")
 def depth_8():
     chain(8)
 
 
-@case("a callee whose call is the instruction at which f0 itself is begun counts from the first round")
+@live("a callee whose call is the instruction at which f0 itself is begun counts from the first round")
 def first_call():
     document = ask(Shape("descend_first", 60), "serve", "--level-by-level")
     path = path_with(document, "serve", "first")
@@ -49,7 +49,7 @@ def first_call():
     between("its share", path["share"], 0.5, 1)
 
 
-@case("own code is named where no callee takes the time")
+@smoke("own code is named where no callee takes the time")
 def own():
     document = ask(Shape("descend_shapes", "own", 60), "serve_own", "--level-by-level")
     path = path_with(document, "serve_own", "compute")
@@ -58,7 +58,7 @@ def own():
     measured(path, "compute")
 
 
-@case("a sleep on purpose is named as one, by the function that sleeps")
+@live("a sleep on purpose is named as one, by the function that sleeps")
 def sleep():
     document = ask(Shape("descend_shapes", "sleep", 60), "serve_sleep", "--level-by-level")
     path = path_with(document, "serve_sleep", "pause_a_while", "usleep")
@@ -74,14 +74,14 @@ def sleep():
     check(path["wait"]["ns"] >= 2900000 * path["wait"]["count"], "%(count)d waits took %(ns)d ns" % path["wait"])
 
 
-@case("recursion is followed down to what runs at the bottom")
+@smoke("recursion is followed down to what runs at the bottom")
 def recursion():
     document = ask(Shape("descend_shapes", "recursion", 60), "serve_recursion", "--level-by-level")
     path = path_with(document, "serve_recursion", "dive", "dive", "dive", "dive", "dive", "dive", "bottom", "spin")
     measured(path, "spin")
 
 
-@case("two causes give two paths, each with its share")
+@live("two causes give two paths, each with its share")
 def two():
     document = ask(Shape("descend_shapes", "two", 60), "serve_two", "--level-by-level")
     for function in ("parse", "store"):
@@ -89,7 +89,7 @@ def two():
     shares_add_up(document)
 
 
-@case("the slowest function overall is not blamed for a peak that another one makes")
+@live("the slowest function overall is not blamed for a peak that another one makes")
 def rare():
     document = ask(Shape("descend_shapes", "rare", 60), "serve_rare", "--level-by-level")
     path = path_with(document, "serve_rare", "spike")
@@ -98,7 +98,7 @@ def rare():
             check(other["share"] < path["share"], "steady has %.2f, spike %.2f" % (other["share"], path["share"]))
 
 
-@case("a loop around short calls is blamed, not the calls")
+@live("a loop around short calls is blamed, not the calls")
 def loop():
     # arming item() slows serve_loop() a hundredfold: what was found before that must stay, whatever the status
     document = ask(Shape("descend_shapes", "loop", 60), "serve_loop", "--level-by-level", "--timeout", 10, status=None)
@@ -108,7 +108,7 @@ def loop():
     check(path["cause"]["kind"] in ("loop", "own code", "unmeasured callees"), "cause: %s" % path["cause"])
 
 
-@case("functions that are only inlined follow the last frame, down to the loop with its lines")
+@smoke("functions that are only inlined follow the last frame, down to the loop with its lines")
 def inlined():
     t = Target("descend_inlined", 100)
     # On a loaded machine preemption would be the truth: this one is not to be preempted.
@@ -127,7 +127,7 @@ def inlined():
     check(mix["file"].endswith("tests/targets/descend_inlined.c"), mix["file"])
 
 
-@case("a call site that lies in an inlined function names it")
+@live("a call site that lies in an inlined function names it")
 def inlined_site():
     t = Target("descend_inlined", -60)
     document = ask(t, "serve", "--level-by-level")
@@ -136,7 +136,7 @@ def inlined_site():
     equal("line of the call", site["line"], t.truth()["hand_over"])
 
 
-@case("a callee through a pointer is named by its call site")
+@live("a callee through a pointer is named by its call site")
 def pointer():
     document = ask(Shape("descend_shapes", "pointer", 60), "serve_pointer", "--level-by-level")
     path = document["paths"][0]
@@ -144,20 +144,20 @@ def pointer():
     check(path["frames"][1]["call_site"]["line"] > 0, "call site: %s" % path["frames"][1])
 
 
-@case("without --level-by-level the same culprit is found")
+@smoke("without --level-by-level the same culprit is found")
 def witnessed():
     document = ask(Shape("descend_chain", 3, 60), "serve")
     path_with(document, "serve", "link1", "link2", "link3", "last", "culprit")
 
 
-@case("--slowest asks for the slow end where no peak is named")
+@live("--slowest asks for the slow end where no peak is named")
 def slowest():
     document = ask(Shape("descend_chain", 1, 60), "serve", "--level-by-level", "--slowest", 10)
     check("peak" not in document, "no peak was asked for")
     path_with(document, "serve", "link1", "last", "culprit")
 
 
-@case("a rare handler behind a table of function pointers is found at the default budget, just after the start")
+@live("a rare handler behind a table of function pointers is found at the default budget, just after the start")
 def handlers():
     t = Target("handlers", 60)
     t.go()
@@ -177,7 +177,7 @@ def handlers():
                 check(frame["latency_ns"] <= caller["latency_ns"], "%s takes longer than its caller" % frame["function"])
 
 
-@case("--peak takes a latency or a range; --quiet prints the answer")
+@live("--peak takes a latency or a range; --quiet prints the answer")
 def peak_by_latency():
     t = Shape("descend_chain", 1, 60)
     t.go()
@@ -253,7 +253,7 @@ def recorded():
     equal("export", program.document(), live)
 
 
-@case("a peak that nobody chose and that all calls leave: the one that they have gone to is asked for")
+@live("a peak that nobody chose and that all calls leave: the one that they have gone to is asked for")
 def moves():
     t = Shape("descend_shapes", "moves", 60)
     program = Peaktop("descend", "-p", t.pid, "-f", "take_step", "--json-lines", "--start-ops", 20, "--decision-ops", 60,
@@ -268,7 +268,7 @@ def moves():
     path_with(lines[-1], "take_step", "spike")
 
 
-@case("text: one sentence first, then the paths, then what it cost")
+@smoke("text: one sentence first, then the paths, then what it cost")
 def text():
     t = Shape("descend_chain", 1, 60)
     t.go()

@@ -46,14 +46,14 @@ def chains_of(kind, cause, *functions):
     return path
 
 
-@case("a child that runs: the chain leads into it")
+@live("a child that runs: the chain leads into it")
 def child():
     path = chains_of("child", "wait", "waitpid")
     part = share(path, lambda l: l.get("comm") in ("worker", "culprit_chain") and l["state"] in ("run", "runnable"))
     check(part >= 0.5, "%.2f of the time is in the child:\n%s" % (part, lines(path)))
 
 
-@case("a mutex: the chain leads into its holder, and from there to the file that it waits for")
+@smoke("a mutex: the chain leads into its holder, and from there to the file that it waits for")
 def file_behind_a_lock():
     path = chains_of("file", "lock", "pthread_mutex_lock")
     part = share(path, lambda l: l.get("comm") == "keeper")

@@ -6,7 +6,7 @@ HOT = 500000  # calls a second
 SLOW = (100, 200)  # slow ones of a million, their milliseconds
 
 
-@case("500,000 calls a second at 1%: the share seen is told, the slow ones have their weight", alone=True)
+@live("500,000 calls a second at 1%: the share seen is told, the slow ones have their weight")
 def slow_calls():
     truth, document = watch_rates(HOT, 12, "--max-overhead", 1, args=SLOW)
     op = operation(document, "busy")
@@ -26,13 +26,13 @@ def slow_calls():
                 3 * expected + 4 * expected ** 0.5 + 4)
 
 
-@case("the target keeps its rate under the governor", alone=True)
+@live("the target keeps its rate under the governor")
 def rate_kept():
     truth, document = watch_rates(HOT, 6, "--max-overhead", 1, args=SLOW)
     between("fast calls", truth["fast"], 0.97 * HOT * 6, 1.01 * HOT * 6)
 
 
-@case("the fuse: a site that runs far too often for its budget is removed and this is said, not suffered", alone=True)
+@live("the fuse: a site that runs far too often for its budget is removed and this is said, not suffered")
 def fuse():
     truth, document = watch_rates(3000000, 6, "--max-overhead", 1)
     op = operation(document, "busy")

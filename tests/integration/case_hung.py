@@ -37,9 +37,9 @@ def frame_hole():
         t.go()
         start = time.monotonic()
         equal("exit status", program.wait(20), 0)
-        between("seconds for --for 4", time.monotonic() - start, 0, 12)
+        between("seconds for --for 4", time.monotonic() - start, 0, HANG)
         document = program.document()
-        between("calls of goes_on", operation(document, "goes_on")["calls"], 100, 100000)
+        between("calls of goes_on", operation(document, "goes_on")["calls"], 1, 100000)
         equal("open calls of waits_forever", operation(document, "waits_forever")["open"], 1)
         equal("calls of waits_forever", operation(document, "waits_forever")["calls"], 0)
         check(alive(t.pid), "the target died")
@@ -60,7 +60,7 @@ def frame_hole_interrupt():
         own_slices(program, seen + 4)
         start = time.monotonic()
         equal("exit status", program.stop(), 0)
-        between("seconds until the end", time.monotonic() - start, 0, 5)
+        between("seconds until the end", time.monotonic() - start, 0, HANG)
         equal("breakpoints in the other target", breakpoints(other.pid), [])
         check(alive(t.pid) and alive(other.pid), "a target died")
         t.end()
@@ -79,7 +79,7 @@ def stack_hole():
         program.document()
         status, program = run_peaktop("descend", "-p", t.pid, "--open", "-f", "waits_forever", seconds=30)
         check(status in (0, 1), "exit status of --open: %d" % status)
-        between("seconds for both", time.monotonic() - start, 0, 25)
+        between("seconds for both", time.monotonic() - start, 0, 2 * HANG)
         check(alive(t.pid), "the target died")
         t.end()
 
@@ -166,7 +166,7 @@ def file_system_hangs():
         t.go()
         program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 3)
         equal("exit status while it answers: " + program.error_text(), program.wait(30), 0)
-        between("calls on FUSE", operation(program.document(), "busy")["calls"], 100, 10000000)
+        between("calls on FUSE", operation(program.document(), "busy")["calls"], 1, 10000000)
     files.hanging = True
     other.go()
     with NothingLeft(other.pid):
@@ -175,7 +175,7 @@ def file_system_hangs():
         members = program.note_family()
         start = time.monotonic()
         equal("exit status", program.stop(), 0)
-        between("seconds from Ctrl-C to the end", time.monotonic() - start, 0, 8)
+        between("seconds from Ctrl-C to the end", time.monotonic() - start, 0, HANG)
         check("does not respond" in program.text() + program.error_text(), "no word about the file system that hangs")
     files.end()
     wait_for(lambda: not [p for p in members if alive(p)], "no process is left once the file system is gone", 10)
@@ -380,7 +380,7 @@ def interrupted_early():
             start = time.monotonic()
             status = program.stop(10)
             check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
-            between("seconds from Ctrl-C to the end, " + where, time.monotonic() - start, 0, 4)
+            between("seconds from Ctrl-C to the end, " + where, time.monotonic() - start, 0, HANG)
     check(alive(t.pid), "the target died")
 
 

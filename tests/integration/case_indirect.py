@@ -27,12 +27,12 @@ def table(*args):
         check(node["function"] not in ("op_get", "op_set", "op_del", "op_incr"), "%s is not in the peak" % node["function"])
 
 
-@case("one of eight functions of a table makes the peak: learnt at the call")
+@smoke("one of eight functions of a table makes the peak: learnt at the call")
 def table_probed():
     table(LEVELS)
 
 
-@case("... and witnessed")
+@live("... and witnessed")
 def table_witnessed():
     table()
 
@@ -43,12 +43,12 @@ def begins(*args):
     measured(path, "dawdle")
 
 
-@case("a callee that begins with the call that makes the peak: both begin at one address")
+@live("a callee that begins with the call that makes the peak: both begin at one address")
 def begins_probed():
     begins(LEVELS)
 
 
-@case("a callee that begins with the call that makes the peak, witnessed")
+@live("a callee that begins with the call that makes the peak, witnessed")
 def begins_witnessed():
     begins()
 
@@ -59,7 +59,7 @@ def each(*args):
     return document
 
 
-@case("eight functions are called from one site: the one that takes the time is timed by itself")
+@live("eight functions are called from one site: the one that takes the time is timed by itself")
 def each_probed():
     document = each(LEVELS)
     others = [n for n in nodes(document["ftree"]) if n["function"] in ("op_get", "op_set", "op_del", "op_ping", "op_auth")]
@@ -68,7 +68,7 @@ def each_probed():
         check(n["latency_ns"] < 1000000, "%s took %d ns" % (n["function"], n["latency_ns"]))
 
 
-@case("eight functions are called from one site, witnessed")
+@live("eight functions are called from one site, witnessed")
 def each_witnessed():
     each()
 
@@ -82,12 +82,12 @@ def modes(*args):
             check(n["latency_ns"] < 2000000, "mode_short took %d ns in the peak of mode_long" % n["latency_ns"])
 
 
-@case("two callees of one site with modes of their own: each peak has its callee")
+@live("two callees of one site with modes of their own: each peak has its callee")
 def modes_probed():
     modes(LEVELS)
 
 
-@case("two callees of one site with modes of their own, witnessed")
+@live("two callees of one site with modes of their own, witnessed")
 def modes_witnessed():
     modes()
 
@@ -99,17 +99,17 @@ def tail(*args):
         check(n["function"] != "dispatch" or n["latency_ns"] > 1000000, "a jump through a table was taken for a call: %s" % n)
 
 
-@case("a tail call through a pointer, beside a jump through a table")
+@live("a tail call through a pointer, beside a jump through a table")
 def tail_probed():
     tail(LEVELS)
 
 
-@case("a tail call through a pointer, witnessed")
+@live("a tail call through a pointer, witnessed")
 def tail_witnessed():
     tail()
 
 
-@case("four functions are jumped to in one call: the slow one is told apart")
+@live("four functions are jumped to in one call: the slow one is told apart")
 def tails_probed():
     document, path = shape("tails", ["serve_tails", "dispatch", "jump_slow", "dawdle"], LEVELS)
     measured(path, "jump_slow")
@@ -122,12 +122,12 @@ def virtual(*args):
     between("share of Fractal::draw", measured(path, "Fractal::draw")["share"], 0.6, 1)
 
 
-@case("a virtual call of C++: the class that makes the peak")
+@live("a virtual call of C++: the class that makes the peak")
 def virtual_probed():
     virtual(LEVELS)
 
 
-@case("a virtual call of C++, witnessed")
+@smoke("a virtual call of C++, witnessed")
 def virtual_witnessed():
     virtual()
 
@@ -157,17 +157,17 @@ def dispatched(build):
     target.end()
 
 
-@case("one operation of an interpreter, of which the others are a thousand times as many; it ends with a stepped ret")
+@live("one operation of an interpreter, of which the others are a thousand times as many; it ends with a stepped ret")
 def dispatched_stepped():
     dispatched("dispatch")
 
 
-@case("one operation of an interpreter, which ends with an emulated instruction")
+@live("one operation of an interpreter, which ends with an emulated instruction")
 def dispatched_emulated():
     dispatched("dispatch-protected")
 
 
-@case("a function that is called a hundred million times a second: probes of it take it all, and bursts of them are enough")
+@live("a function that is called a hundred million times a second: probes of it take it all, and bursts of them are enough")
 def hot():
     target = Target("dispatch", 300)
     target.go()
@@ -183,12 +183,12 @@ def deep(name, function, *args):
     between("share of the bottom", measured(path, "bottom")["share"], 0.4, 1)
 
 
-@case("forty levels of recursion through a pointer, with the culprit at the bottom")
+@live("forty levels of recursion through a pointer, with the culprit at the bottom")
 def deep_witnessed():
     deep("deep", "dive")
 
 
-@case("forty levels of recursion, witnessed")
+@live("forty levels of recursion, witnessed")
 def plunge_witnessed():
     deep("plunge", "sink_in")
 

@@ -7,7 +7,7 @@ def by_name(document, layer):
     return {op["name"]: op for op in document["operations"] if op["layer"] == layer}
 
 
-@case("all system calls by default, exact counts, the sleeps' peaks")
+@smoke("all system calls by default, exact counts, the sleeps' peaks")
 def syscalls():
     t = Target("syscalls", 5000)
     with NothingLeft(t.pid):
@@ -61,7 +61,7 @@ def block():
     check(all(op["min_ns"] > 0 for op in ops if op["calls"]), "a request took no time")
 
 
-@case("run-queue delay of two spinners on one CPU")
+@smoke("run-queue delay of two spinners on one CPU")
 def runqueue():
     truth, document = layer_run("spinners", "-f", "runqueue", args=[3])
     op = [o for o in document["operations"] if o["layer"] == "runqueue"][0]
@@ -70,7 +70,7 @@ def runqueue():
     check(op["calls"] > 50, "only %d waits" % op["calls"])
 
 
-@case("waits for the kernel's lock of the address space, which another thread holds for milliseconds")
+@live("waits for the kernel's lock of the address space, which another thread holds for milliseconds")
 def locks():
     status, program = run_peaktop("doctor", "--json")
     told = next(c for c in program.document()["checks"] if c["name"] == "kernel locks")
@@ -100,7 +100,7 @@ def thread_records(tgid):
                     if e.get("formatted", {}).get("value", {}).get("tgid") == tgid)
 
 
-@case("the clock of steal time that the kernel part reads is that of /proc/stat")
+@live("the clock of steal time that the kernel part reads is that of /proc/stat")
 def steal_clock():
     need("bpftool")
     status, program = run_peaktop("doctor", "--json")
@@ -126,7 +126,7 @@ def steal_clock():
     between("steal time of CPU %d, s" % cpu, clock / 1e9, before * 0.95 - 0.5, after * 1.05 + 0.5)
 
 
-@case("a mutex's waiters: the function's latency is the time held")
+@live("a mutex's waiters: the function's latency is the time held")
 def lock_function():
     truth, document = layer_run_function("lockwait", "contended_lock", args=[150, 4])
     op = operation(document, "contended_lock")
@@ -149,6 +149,7 @@ def layer_run_function(target, *functions, args=()):
 @case("a call that does not come back is shown, with its age")
 def stuck():
     t = Target("stuck", 100)
+    began = time.monotonic()
     with NothingLeft(t.pid):
         program = Peaktop("watch", "-p", t.pid, "-f", "sometimes_stuck", "--json", "--for", 600, "--max-overhead", 100)
         program.armed(t.pid)
@@ -159,14 +160,14 @@ def stuck():
         equal("exit status", program.stop(), 0)
         op = operation(program.document(), "sometimes_stuck")
         equal("open", op["open"], 1)
-        between("its age", op["oldest_open_ns"], 2400000000, 10000000000)
+        between("its age", op["oldest_open_ns"], 2400000000, (time.monotonic() - began) * 1e9)
         check(op["calls"] > 100, "the other thread's calls are missing")
         t.say("end")
         t.line(lambda s: "sometimes_stuck" in s)
         t.finish()
 
 
-@case("three peaks with known places and counts")
+@smoke("three peaks with known places and counts")
 def peaks():
     truth, document = layer_run_function("sleeper", "nap", args=[600])
     op = operation(document, "nap")
@@ -183,7 +184,7 @@ def peaks():
     between("shares of time", sum(p["share_of_time"] for p in op["peaks"] + op["folded"]), 0.97, 1.001)
 
 
-@case("the demo's four peaks with default options; --all-peaks lists what is folded, too")
+@live("the demo's four peaks with default options; --all-peaks lists what is folded, too")
 def demo_peaks():
     t = Target("demo", 60)
     t.go()
@@ -213,7 +214,7 @@ def value(peak, name):
     return found[0]
 
 
-@case("what the slow calls have in common: an argument, a return value")
+@live("what the slow calls have in common: an argument, a return value")
 def values():
     truth, document = layer_run_function("values", "by_argument", "by_return", args=[2000])
     op = operation(document, "by_argument")
@@ -246,7 +247,7 @@ def json_lines():
         t.end()
 
 
-@case("open system calls: no sleep is told to be longer than it is, however long nobody has watched its end")
+@live("open system calls: no sleep is told to be longer than it is, however long nobody has watched its end")
 def open_ages():
     t = Target("naps", 14)
     t.go()

@@ -258,7 +258,7 @@ def term():
             t.end()
 
 
-@case("its own CPU and memory stay small", alone=True)
+@live("its own CPU and memory stay small")
 def own_cost():
     t, program = attached()
     start = time.monotonic()

@@ -20,7 +20,7 @@ def command_calls(socket, name):
     return int(found.group(1)) if found else 0
 
 
-@case("redis-server under redis-benchmark: its system calls and their peaks")
+@smoke("redis-server under redis-benchmark: its system calls and their peaks")
 def redis_syscalls():
     server, socket = redis()
     Program(["redis-benchmark", "-s", socket, "-t", "set,get", "-n", "100000000", "-c", "20", "-q"])
@@ -117,7 +117,7 @@ def postgres():
     return wait_for(backend, "a backend is at work", 20), bench
 
 
-@case("a PostgreSQL backend under pgbench: system calls with peaks, and a function")
+@smoke("a PostgreSQL backend under pgbench: system calls with peaks, and a function")
 def postgres_backend():
     pid, bench = postgres()
     with NothingLeft(pid):
@@ -159,7 +159,7 @@ def python():
         equal("python ends well", p.wait(10), 0)
 
 
-@case("make -j2, followed: the children's system calls")
+@smoke("make -j2, followed: the children's system calls")
 def make():
     need("make", "gcc")
     directory = scratch()

@@ -116,7 +116,7 @@ def redis_keys():
     return server, feeder
 
 
-@case("redis-server: a slow KEYS among GETs is named, and its own loop is blamed, not the short calls in it")
+@smoke("redis-server: a slow KEYS among GETs is named, and its own loop is blamed, not the short calls in it")
 def redis():
     server, feeder = redis_keys()
     document, path = culprit(server.pid, "processCommand", "processCommand", "call", "keysCommand",
@@ -127,7 +127,7 @@ def redis():
     wait_for(lambda: feeder.sent > before + 100, "redis still answers")
 
 
-@case("a PostgreSQL backend: the commit's peak is the flush of the log to disk; a read's is not")
+@live("a PostgreSQL backend: the commit's peak is the flush of the log to disk; a read's is not")
 def postgres():
     need("stat")
     needs_a_disk(tempfile.gettempdir())
@@ -151,7 +151,7 @@ def backend_of(server, data, name):
     return wait_for(found, "the backend of %s" % name, 20)
 
 
-@case("a PostgreSQL backend waits for a row that another one has locked: the wait, and who ended it")
+@live("a PostgreSQL backend waits for a row that another one has locked: the wait, and who ended it")
 def row_lock():
     data, server, pgbench = case_real.postgres_server()
     scripts = {"holder": "begin;\nupdate pgbench_branches set bbalance = 1 where bid = 1;\nselect pg_sleep(0.02);\ncommit;\n"
@@ -173,7 +173,7 @@ def row_lock():
     check(alive(pids["waiter"]), "the backend died")
 
 
-@case("Java: a thread that waits for a monitor waits for a lock")
+@live("Java: a thread that waits for a monitor waits for a lock")
 def java_monitor():
     need("java")
     directory = scratch()
@@ -189,7 +189,7 @@ def java_monitor():
     check(alive(program.pid), "java died")
 
 
-@case("the sqlite3 shell: INSERT among SELECTs waits for the disk in fdatasync")
+@live("the sqlite3 shell: INSERT among SELECTs waits for the disk in fdatasync")
 def sqlite():
     need("sqlite3", "stat")
     directory = scratch()
@@ -245,7 +245,7 @@ for _ in map(request, itertools.count()):
 """
 
 
-@case("python3: the slow C function among quick requests is named")
+@live("python3: the slow C function among quick requests is named")
 def python():
     path = "/usr/bin/python3"
     if not os.path.exists(path):

@@ -31,7 +31,7 @@ def refused(path, *target, status=2):
     return program.error_text()
 
 
-@case("a descent that was interrupted early goes on to its root cause, with fewer calls than from scratch")
+@smoke("a descent that was interrupted early goes on to its root cause, with fewer calls than from scratch")
 def goes_on():
     path, further = session("interrupted"), session("further")
     t = Target("descend_chain", 8, 120)
@@ -59,7 +59,7 @@ def goes_on():
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
 
 
-@case("the snapshot of a descent on the screen goes on, too")
+@smoke("the snapshot of a descent on the screen goes on, too")
 def from_the_screen():
     path = session("snapshot")
     t = Target("descend_chain", 4, 120)
@@ -78,7 +78,7 @@ def from_the_screen():
     check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
 
 
-@case("if the latencies are distributed in another way, the answer is that they changed")
+@smoke("if the latencies are distributed in another way, the answer is that they changed")
 def changed():
     path = session("before")
     before, after = Target("rates", 1000, 60, 200000, 2), Target("rates", 1000, 60, 200000, 20)

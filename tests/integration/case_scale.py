@@ -19,14 +19,14 @@ def check_interval(op):
     check(op["total_low_ns"] <= op["total_ns"] <= op["total_high_ns"], "the total is not in its interval")
 
 
-@case("ten calls a second are counted one by one", alone=True)
+@live("ten calls a second are counted one by one")
 def few():
     op, truth = told_and_true(10, 3)
     check_interval(op)
     between("calls", op["calls"], truth - 2, truth + 2)
 
 
-@case("20,000 calls a second of threads that sleep in between: told what was done", alone=True)
+@live("20,000 calls a second of threads that sleep in between: told what was done")
 def sleepers():
     op, truth = told_and_true(20000, 4)
     check_interval(op)
@@ -34,7 +34,7 @@ def sleepers():
     between("calls", op["calls"], 0.6 * truth, 1.6 * truth)
 
 
-@case("500,000 calls a second, faster than probes can follow: the interval says how little is known", alone=True)
+@live("500,000 calls a second, faster than probes can follow: the interval says how little is known")
 def hot():
     """The interval is one of 95%, so that one of three measurements may miss."""
     told = []
@@ -49,7 +49,7 @@ def hot():
     check(sum(contains for contains, *_ in told) >= 2, "(contains the truth, truth, low, high): %s" % told)
 
 
-@case("waits for a CPU are not invented", alone=True)
+@live("waits for a CPU are not invented")
 def run_queue():
     t = Target("rates", 2000, 5, 0)
     switches = lambda: sum(int(line.split()[1]) for thread in os.listdir("/proc/%d/task" % t.pid)

@@ -44,7 +44,7 @@ def peak_of(s, ns):
     return None
 
 
-@case("-f opens on the function; its four peaks appear")
+@smoke("-f opens on the function; its four peaks appear")
 def function():
     with NothingLeft():
         t, s = open_screen("-f", "serve_request", "--max-overhead", "20", width=100, height=30)
@@ -346,7 +346,7 @@ def crash():
         equal("alternate screen", s.tmux("display-message", "-p", "#{alternate_on}").strip(), "0")
 
 
-@case("a peak is descended to its cause: tree, source, instructions, and asked again")
+@smoke("a peak is descended to its cause: tree, source, instructions, and asked again")
 def descent():
     t = Target("descend_inlined", 300)
     if not os.path.exists(PEAKTOP):
@@ -471,7 +471,7 @@ def picker():
     s.shows("nanosleep")
 
 
-@case("the heatmap stays within its bytes: a tick at 200x50 writes about 1 KB on average", alone=True)
+@live("the heatmap stays within its bytes: a tick at 200x50 writes about 1 KB on average")
 def bytes_a_tick():
     t = Target("demo", 300)
     t.go()

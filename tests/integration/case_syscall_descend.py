@@ -31,7 +31,7 @@ def called_by(document, wanted, not_by):
     between("shares of the callers", sum(c["share"] for c in document["callers"]), 0.5, 1.001)
 
 
-@case("a sleep on purpose: the call that sleeps long, told from the ones that sleep short by its callers")
+@live("a sleep on purpose: the call that sleeps long, told from the ones that sleep short by its callers")
 def sleep():
     document = ask(calls("sleep"), "syscall:nanosleep")
     equal("function", document["function"], "syscall:nanosleep")
@@ -45,7 +45,7 @@ def sleep():
     called_by(document, "slow_way", "fast_way")
 
 
-@case("a socket: the peer, the task that answered, the kernel stack")
+@live("a socket: the peer, the task that answered, the kernel stack")
 def tcp():
     t = calls("tcp")
     document = ask(t, "syscall:read")
@@ -55,7 +55,7 @@ def tcp():
     called_by(document, "do_ask", "do_read")
 
 
-@case("a poll() of a listening socket: the wait is for new connections, not for a peer")
+@live("a poll() of a listening socket: the wait is for new connections, not for a peer")
 def listening():
     server = subprocess.Popen([sys.executable, "-c", """
 import select, socket
@@ -84,13 +84,13 @@ while True:
             one.wait()
 
 
-@case("a pipe: the task at its other end")
+@live("a pipe: the task at its other end")
 def pipe():
     document = ask(calls("pipe"), "syscall:read")
     equal("who was waited for", path_with(document, "syscall:read", kinds=("wait",))["cause"]["name"], "late-writer")
 
 
-@case("a file: its name, from the descriptor")
+@smoke("a file: its name, from the descriptor")
 def file():
     t = calls("file")
     document = ask(t, "syscall:pread64")
@@ -99,7 +99,7 @@ def file():
     check("pread64" in path["cause"]["detail"], path["cause"])
 
 
-@case("a system call that works: the kernel functions that take the CPU, sampled")
+@live("a system call that works: the kernel functions that take the CPU, sampled")
 def cpu():
     t = calls("cpu")
     # the lowest peak is the one that nobody else's use of the CPU is in
@@ -110,7 +110,7 @@ def cpu():
     called_by(document, "do_zero", "do_read")
 
 
-@case("a function that ends in a blocked system call: the way goes on in the kernel, the holder of the lock is named")
+@live("a function that ends in a blocked system call: the way goes on in the kernel, the holder of the lock is named")
 def lock():
     document = ask(calls("lock"), "slow_way")
     path = path_with(document, "slow_way", "syscall:futex", kinds=("lock",))
@@ -121,7 +121,7 @@ def lock():
     shares_add_up(document)
 
 
-@case("pages of a file that are not there: the fault, and the file")
+@live("pages of a file that are not there: the fault, and the file")
 def fault():
     t = calls("fault")
     document = ask(t, "slow_way")
@@ -130,7 +130,7 @@ def fault():
     check("page fault" in kernel_frames(path), names(path))
 
 
-@case("fsync() of a file whose descriptor is another file's at once: the name is that of the file it was for")
+@live("fsync() of a file whose descriptor is another file's at once: the name is that of the file it was for")
 def closed():
     # on the disk that the build is on: a file system in memory has nothing to wait for
     with tempfile.TemporaryDirectory(prefix="closed.", dir=BUILD) as folder:
@@ -142,7 +142,7 @@ def closed():
     equal("the file", os.path.basename(path["cause"].get("name", "")), "descend_calls.data")
 
 
-@case("a recorded descent into a system call gives the same answer again, as text too")
+@live("a recorded descent into a system call gives the same answer again, as text too")
 def recorded():
     path = os.path.join(scratch(), "calls.peaktop")
     t = calls("pipe")

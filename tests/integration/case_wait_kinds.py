@@ -62,7 +62,7 @@ def near(document, ms, *layers, more=2):
           "%s: %.1f ms of runs, %.1f ms of hand-offs, not %.1f\n%s" % (layers[-1], run, handed, ms, told(document)))
 
 
-@case("a triangle: A waits for C, and C for B, each with what it ran", alone=True)
+@live("a triangle: A waits for C, and C for B, each with what it ran")
 def triangle():
     document = kinds("triangle", ROUNDS)
     only(document, "kinds-b", "kinds-c")
@@ -71,14 +71,14 @@ def triangle():
     check(spent(document, ("wait_kinds", "in a pipe"), ("kinds-b", "run")) < ROUNDS, "A does not wait for B itself\n" + told(document))
 
 
-@case("the stack of a program that has just begun has its functions, although its libraries were not known when it was copied")
+@live("the stack of a program that has just begun has its functions, although its libraries were not known when it was copied")
 def begun():
     document = kinds("triangle", 8 * ROUNDS)
     waits = [c["layers"][0] for c in document["chains"] if "in a pipe" in c["layers"][0]["detail"]]
     check(any(f["function"] == "triangle" for l in waits for f in l["frames"]), "frames: %s" % waits)
 
 
-@case("vfork(): the parent waits for the child until it ends", alone=True)
+@live("vfork(): the parent waits for the child until it ends")
 def vfork():
     document = kinds("vfork", ROUNDS)
     only(document, "kinds-job")
@@ -96,17 +96,17 @@ def server(mode):
     check(not blamed, "an interrupt ended a wait for the server\n" + told(document))
 
 
-@case("a server at a Unix socket is named, and its runs", alone=True)
+@live("a server at a Unix socket is named, and its runs")
 def unix():
     server("unix")
 
 
-@case("a server over loopback: the same answer", alone=True)
+@live("a server over loopback: the same answer")
 def tcp():
     server("tcp")
 
 
-@case("a loop around poll(): one sleep that timed out, with the thread that finished and woke nobody")
+@live("a loop around poll(): one sleep that timed out, with the thread that finished and woke nobody")
 def poll():
     document = kinds("poll", 3)
     only(document, "kinds-helper")
@@ -117,7 +117,7 @@ def poll():
     check(sum(c["ns"] for c in merged) / 1e6 > 3 * 20, told(document))
 
 
-@case("a pool that is woken as a whole: those that find nothing were woken without work")
+@live("a pool that is woken as a whole: those that find nothing were woken without work")
 def pool():
     document = kinds("pool", ROUNDS)
     only(document, "kinds-worker")
@@ -125,7 +125,7 @@ def pool():
     check(spent(document, ("kinds-worker", "condition"), ("wait_kinds", "sleeping")) > ROUNDS * 5, told(document))
 
 
-@case("a convoy at a mutex: each thread waits for all others, not for the last waker alone")
+@live("a convoy at a mutex: each thread waits for all others, not for the last waker alone")
 def convoy():
     document = kinds("convoy", 15)
     members = {"kinds-%d" % i for i in range(1, 5)}
@@ -136,14 +136,14 @@ def convoy():
         check(len(held - {member}) >= 2, "%s waits for %s\n%s" % (member, held, told(document)))
 
 
-@case("join: a thread that has ended does not wake its joiner without work")
+@smoke("join: a thread that has ended does not wake its joiner without work")
 def joined():
     document = kinds("convoy", 15)
     joins = [l["detail"] for c in document["chains"] for l in c["layers"] if "joining a thread" in l["detail"]]
     check(joins and not any("without work" in detail for detail in joins), joins)
 
 
-@case("accept(): the wait is for a connection, by whoever came, and nothing else")
+@live("accept(): the wait is for a connection, by whoever came, and nothing else")
 def accept():
     document = kinds("accept", 300)
     only(document, "kinds-client")
@@ -151,7 +151,7 @@ def accept():
     equal("network", category(document, "network"), 0)
 
 
-@case("SIGSTOP: the time is stopped, and neither a sleep nor somebody's fault")
+@live("SIGSTOP: the time is stopped, and neither a sleep nor somebody's fault")
 def stop():
     document = kinds("stop", 300)
     only(document, "kinds-stopper")
@@ -160,7 +160,7 @@ def stop():
     check(category(document, "stopped") > 200, told(document))
 
 
-@case("files: reads at the device have the file's name, also with O_DIRECT")
+@live("files: reads at the device have the file's name, also with O_DIRECT")
 def files():
     for mode in "direct", "cold":
         path = os.path.join(scratch(), "cold-file")
@@ -172,7 +172,7 @@ def files():
               "%s: %s" % (mode, told(document)))
 
 
-@case("io_uring: the wait is for its worker, which waits for the device")
+@live("io_uring: the wait is for its worker, which waits for the device")
 def uring():
     document = kinds("uring", ROUNDS, os.path.join(scratch(), "cold-file"))
     only(document)
@@ -181,7 +181,7 @@ def uring():
     check(any(c["layers"][-1]["state"] == "io" for c in waits), told(document))
 
 
-@case("io_uring: what its worker sends is waited for at the process that submitted it")
+@live("io_uring: what its worker sends is waited for at the process that submitted it")
 def submitter():
     document = kinds("submit", ROUNDS)
     only(document, "kinds-submits")
@@ -190,7 +190,7 @@ def submitter():
     between("ms for which the submitter ran\n%s" % told(document), run, 0.7 * 3 * ROUNDS, 1.3 * 3 * ROUNDS + 2)
 
 
-@case("a thread id that is used again is another task", alone=True)
+@live("a thread id that is used again is another task")
 def reuse():
     document = kinds("reuse", 10)
     only(document, "kinds-first", "kinds-second")
@@ -200,7 +200,7 @@ def reuse():
         near(document, 10 * ms, ("wait_kinds", "child"), (comm, "run"), more=25)
 
 
-@case("a signal: the wait is for its sender, and says that it was a signal", alone=True)
+@live("a signal: the wait is for its sender, and says that it was a signal")
 def signalled():
     document = kinds("signal", ROUNDS)
     only(document, "kinds-sender")
@@ -208,7 +208,7 @@ def signalled():
     check(spent(document, ("wait_kinds", "ended by a signal")) > 0, told(document))
 
 
-@case("a peer over a slow network: its address, not who was interrupted by the packet")
+@live("a peer over a slow network: its address, not who was interrupted by the packet")
 def network():
     need("ip", "tc")
     name = "pt%d" % os.getpid()

@@ -52,7 +52,7 @@ def sound(document):
     between("accounted by wall time\n" + told(document), document["accounted_wall"], 0.9, 1.0)
 
 
-@case("a pipe: the reader waits for the process that runs, not for one that does nothing with it")
+@smoke("a pipe: the reader waits for the process that runs, not for one that does nothing with it")
 def pipe():
     innocent = Program(waits("sleep", 100000))
     try:
@@ -67,7 +67,7 @@ def pipe():
     check(innocent.pid not in {l.get("pid") for c in document["chains"] for l in c["layers"]}, told(document))
 
 
-@case("threads: a waits for c, c waits for b, and the time is that of b")
+@live("threads: a waits for c, c waits for b, and the time is that of b")
 def threads():
     document = chains(*waits("chain", ROUNDS))
     sound(document)
@@ -77,7 +77,7 @@ def threads():
     check(time_of(document, ("waits-a", "condition"), ("waits-c", "run")) > ROUNDS * 0.5e6, told(document))
 
 
-@case("a child: the parent waits for its sleep, which was on purpose, and for what it ran")
+@live("a child: the parent waits for its sleep, which was on purpose, and for what it ran")
 def child():
     document = chains(*waits("fork", ROUNDS))
     sound(document)
@@ -88,7 +88,7 @@ def child():
     check(category(document, "timed out") < category(document, "deliberate sleep") / 10, document["accounting"])
 
 
-@case("what a child computes while its parent waits: the function in which samples find it")
+@live("what a child computes while its parent waits: the function in which samples find it")
 def samples():
     status, program = run_peaktop("chains", "--json", "--follow", "--max-overhead", 100, "--", *waits("pass", 300), seconds=100)
     equal("exit status (%s)" % program.error_text(), status, 0)
@@ -104,7 +104,7 @@ def samples():
     equal("lines of sampled functions", lines, [])
 
 
-@case("a sleep on purpose is ended by its own timer, and by no task")
+@live("a sleep on purpose is ended by its own timer, and by no task")
 def purpose():
     document = chains(*waits("sleep", ROUNDS))
     sound(document)
@@ -113,7 +113,7 @@ def purpose():
     check(asleep and all("pid" not in l for c in asleep for l in c["layers"][1:]), told(document))
 
 
-@case("an alarm that interrupts a wait is the process's own timer, not hardware, and the wait is for who ended it")
+@live("an alarm that interrupts a wait is the process's own timer, not hardware, and the wait is for who ended it")
 def interrupted():
     document = chains(*waits("alarm", ROUNDS))
     sound(document)
@@ -124,7 +124,7 @@ def interrupted():
           (child / 1e6, at_timer / 1e6, told(document)))
 
 
-@case("two that never sleep on one CPU: each waits for the CPU, and who has it is named")
+@live("two that never sleep on one CPU: each waits for the CPU, and who has it is named")
 def rivals():
     document = chains(*waits("spin", 400))
     sound(document)
@@ -163,7 +163,7 @@ def users():
               here.folder not in layer["detail"], "nobody: %s" % layer)
 
 
-@case("a server of short-lived clients: what each client did since its birth, though only the server is the target")
+@live("a server of short-lived clients: what each client did since its birth, though only the server is the target")
 def clients():
     with tempfile.TemporaryDirectory() as folder:
         to, back = os.path.join(folder, "to"), os.path.join(folder, "back")
@@ -188,7 +188,7 @@ def clients():
             category(document, "other path") / client, 0, 0.2)
 
 
-@case("10,000 short-lived processes: all live, and each nanosecond of the parent's is in one chain")
+@live("10,000 short-lived processes: all live, and each nanosecond of the parent's is in one chain")
 def storm():
     status, program = run_peaktop("chains", "--json", "--max-overhead", 100, "--",
                                   os.path.join(TARGETS, "fork_storm"), 10000, 1, seconds=150)

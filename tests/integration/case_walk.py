@@ -32,7 +32,7 @@ def on_cpu(document):
     return next(p for p in document["paths"] if p["cause"]["kind"] != "run queue")
 
 
-@case("work is followed from main to the function that does most of it, and the idle thread does not hide it")
+@smoke("work is followed from main to the function that does most of it, and the idle thread does not hide it")
 def serve():
     target = Target("walk_serve")
     target.go()
@@ -59,7 +59,7 @@ def serve():
     target.truth()
 
 
-@case("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
+@smoke("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
 def pool():
     target = Target("walk_pool", 4)
     target.go()
@@ -75,7 +75,7 @@ def pool():
     target.truth()
 
 
-@case("threads that wait at a barrier or an eventfd for a thread of their program that sleeps are not idle")
+@live("threads that wait at a barrier or an eventfd for a thread of their program that sleeps are not idle")
 def inside():
     for kind in "barrier", "event", "epoll":
         target = Target("walk_inside", kind)
@@ -88,7 +88,7 @@ def inside():
         target.truth()
 
 
-@case("page faults of a computing program are named, or put in doubt, although no stack may show them")
+@live("page faults of a computing program are named, or put in doubt, although no stack may show them")
 def faults():
     target = Target("culprit_faults", 60, preexec_fn=undisturbed)
     target.go()
@@ -100,7 +100,7 @@ def faults():
     check(document["status"] in ("root cause found", "partly explained"), document["status"])
 
 
-@case("a program that takes few page faults has none in its answer")
+@live("a program that takes few page faults has none in its answer")
 def few_faults():
     target = Target("walk_serve")
     target.go()
@@ -110,7 +110,7 @@ def few_faults():
     target.truth()
 
 
-@case("what a server does in threads that live shorter than the time between two snapshots is found")
+@live("what a server does in threads that live shorter than the time between two snapshots is found")
 def brief():
     for kind, wanted, cause in ("compute", ("answer", "compute"), "own code"), ("ask", ("answer",), "wait"):
         target = Target("walk_brief", kind)
@@ -125,7 +125,7 @@ def brief():
         target.truth()
 
 
-@case("a wait for a lock by a condition blocks a request; the same wait in the thread's own loop is idle")
+@live("a wait for a lock by a condition blocks a request; the same wait in the thread's own loop is idle")
 def rows():
     target = Target("walk_rows")
     target.go()
@@ -139,7 +139,7 @@ def rows():
     target.truth()
 
 
-@case("a poll(), select() or epoll is idle if clients end it, blocked if a server's answer does, and unsure on a socketpair")
+@live("a poll(), select() or epoll is idle if clients end it, blocked if a server's answer does, and unsure on a socketpair")
 def sockets():
     target = Target("walk_sockets")
     target.go()
@@ -228,14 +228,14 @@ def awaited(kind, call, class_of_time, answers, doubt):
             program.wait()
 
 
-@case("a wait for the only connection of a client is for its server, whatever the process wakes itself by")
+@live("a wait for the only connection of a client is for its server, whatever the process wakes itself by")
 def only_connection():
     for row in (("poll", "poll", "work", 0, False), ("epoll", "epoll_wait", "work", 0, False), ("two", "poll", "idle", 0, True),
                 ("accepted", "epoll_wait", "idle", 0, False)):
         awaited(*row)
 
 
-@case("a server with a request of a client waits for the one server that it has asked, and else is idle or perhaps idle")
+@live("a server with a request of a client waits for the one server that it has asked, and else is idle or perhaps idle")
 def asked_server():
     for row in (("proxy", "poll", "work", 1, False), ("between", "poll", "idle", 1, False), ("asked", "epoll_wait", "work", 1, False),
                 ("several", "epoll_wait", "idle", 2, True), ("owed", "epoll_wait", "idle", 1, True),
@@ -243,13 +243,13 @@ def asked_server():
         awaited(*row)
 
 
-@case("a relay, whose client only sends and whose server is only sent to, is perhaps idle and not blocked by that server")
+@live("a relay, whose client only sends and whose server is only sent to, is perhaps idle and not blocked by that server")
 def relay():
     for row in ("relay", "epoll_wait", "idle", 0, True), ("poll relay", "poll", "idle", 0, True):
         awaited(*row)
 
 
-@case("in a stripped Go program functions have names, and threads without a goroutine to run are perhaps idle")
+@live("in a stripped Go program functions have names, and threads without a goroutine to run are perhaps idle")
 def stripped_go():
     if not os.path.exists("%s/gopark" % TARGETS):
         raise Skip("no go")
@@ -278,7 +278,7 @@ print("ready", flush=True)
 """
 
 
-@case("who waits for a lock on a file is told which process has it")
+@live("who waits for a lock on a file is told which process has it")
 def file_locks():
     for kind, lock in ("flock", fcntl.flock), ("fcntl", fcntl.lockf):
         with tempfile.NamedTemporaryFile() as file:
@@ -370,17 +370,17 @@ def held_up(hold):
         program.wait()
 
 
-@case("a program that is stopped by a signal is held up, not idle")
+@live("a program that is stopped by a signal is held up, not idle")
 def held_by_signal():
     held_up(stopped)
 
 
-@case("a program that a debugger holds is held up, not idle, and the debugger is named")
+@smoke("a program that a debugger holds is held up, not idle, and the debugger is named")
 def held_by_debugger():
     held_up(traced)
 
 
-@case("a program that the cgroup freezer holds is held up, not idle")
+@live("a program that the cgroup freezer holds is held up, not idle")
 def held_by_freezer():
     held_up(frozen)
 
@@ -421,7 +421,7 @@ def memory_group(limit):
     raise Skip("no memory controller")
 
 
-@case("memory freed at the limit of a cgroup is told with the name of the cgroup, reading it again as page faults")
+@live("memory freed at the limit of a cgroup is told with the name of the cgroup, reading it again as page faults")
 def at_limit():
     with memory_group(32 << 20) as group:
         path = os.path.join(scratch(), "full")
@@ -455,7 +455,7 @@ spin()
 """
 
 
-@case("threads of a stripped Python that wait for its global lock are blocked")
+@live("threads of a stripped Python that wait for its global lock are blocked")
 def global_lock():
     if subprocess.run(["dpkg", "-S", "/usr/bin/python3"], capture_output=True).returncode:
         raise Skip("no Python of the distribution")
@@ -491,7 +491,7 @@ def recorded():
     target.say("")
 
 
-@case("a command is walked from its first instruction to its end, also its children")
+@live("a command is walked from its first instruction to its end, also its children")
 def command():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
                                "%s/walk_serve 16000 >/dev/null; true" % TARGETS)
@@ -502,7 +502,7 @@ def command():
     shares(document)
 
 
-@case("a shell waits for its command, which is named although both end before a wait is reported")
+@live("a shell waits for its command, which is named although both end before a wait is reported")
 def short_wait():
     got, program = run_peaktop("descend", "--json", "--", "sh", "-c", "sleep 0.2; true")
     document = program.document()
@@ -526,7 +526,7 @@ def short():
     check("--timeout" not in said, "it ended by itself: %s" % said)
 
 
-@case("a write to a full pipe waits for the process that has the other end, not for the shell that started that")
+@live("a write to a full pipe waits for the process that has the other end, not for the shell that started that")
 def full_pipe():
     reads, writes = os.pipe()
     # The shell keeps the same end as its command, and does not read it either.
@@ -552,7 +552,7 @@ def full_pipe():
         writer.wait()
 
 
-@case("a shell that reads the output of a command waits for that command")
+@live("a shell that reads the output of a command waits for that command")
 def substitution():
     # `sh` starts the command from a copy of itself, which has the same end of the pipe.
     shell = subprocess.Popen(["sh", "-c", "x=$(sleep 1000; true); echo $x"], start_new_session=True)
@@ -569,7 +569,7 @@ def substitution():
         shell.wait()
 
 
-@case("who waits for one given child is told to wait for that")
+@live("who waits for one given child is told to wait for that")
 def one_child():
     child = 'import subprocess\nsubprocess.run(["sleep", "1000"])'
     parent = subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
@@ -589,7 +589,7 @@ def cause_of(pid, call):
     return cause["kind"], cause["name"]
 
 
-@case("who waits for any child waits for the commands that it has started, also by a signal")
+@live("who waits for any child waits for the commands that it has started, also by a signal")
 def any_child():
     for command, call, commands in ((["timeout", "900", "sleep", "1000"], "rt_sigsuspend", 1),
                                     (["dash", "-c", "sleep 1000; true"], "wait4", 1),
@@ -618,7 +618,7 @@ waits.poll()
 """
 
 
-@case("who polls the output of a command that it has started waits for that")
+@live("who polls the output of a command that it has started waits for that")
 def polled_output():
     for call in "poll", "epoll":
         program = subprocess.Popen([sys.executable, "-c", POLLS, call], stdout=subprocess.PIPE, start_new_session=True)
@@ -642,7 +642,7 @@ os.wait()
 """
 
 
-@case("who waits for children that are servers is perhaps idle")
+@live("who waits for children that are servers is perhaps idle")
 def supervisor():
     for nr in 1, 2:
         program = subprocess.Popen([sys.executable, "-c", SUPERVISOR, str(nr)], stdout=subprocess.PIPE, start_new_session=True)
@@ -657,7 +657,7 @@ def supervisor():
             program.wait()
 
 
-@case("who opens a FIFO waits for its other end, which is named")
+@live("who opens a FIFO waits for its other end, which is named")
 def fifo():
     with tempfile.TemporaryDirectory() as directory:
         path = directory + "/fifo"
@@ -691,7 +691,7 @@ wait()
 """
 
 
-@case("a server's first process that waits for signals is idle while its workers live; beside a command it is not known")
+@live("a server's first process that waits for signals is idle while its workers live; beside a command it is not known")
 def master():
     for waits, beside, call, unsure in (("signal", "none", "rt_sigtimedwait", False), ("signal", "helper", "rt_sigtimedwait", True),
                                         ("child", "none", "wait4", True)):
@@ -707,7 +707,7 @@ def master():
             program.wait()
 
 
-@case("text says the path, the kinds of time and how to go on")
+@live("text says the path, the kinds of time and how to go on")
 def text():
     target = Target("walk_serve")
     target.go()
@@ -719,7 +719,7 @@ def text():
         check(wanted in out.replace("\n  ", " ").replace("\n", " "), "%r in: %s" % (wanted, out))
 
 
-@case("a server without a request is idle, told by its first thread, however many wait beside it")
+@live("a server without a request is idle, told by its first thread, however many wait beside it")
 def idle():
     target = Target("walk_pool", 6, 0)
     target.go()
@@ -733,7 +733,7 @@ def idle():
     target.say("")
 
 
-@case("a flat profile says so, and names the functions with most time of their own")
+@live("a flat profile says so, and names the functions with most time of their own")
 def flat():
     target = Target("walk_flat")
     target.go()
@@ -747,7 +747,7 @@ def flat():
     target.truth()
 
 
-@case("code made at run time without frame pointers is passed through, and named by its map for perf")
+@live("code made at run time without frame pointers is passed through, and named by its map for perf")
 def made():
     target = Target("walk_made")
     target.go()
@@ -762,7 +762,7 @@ def made():
     target.truth()
 
 
-@case("of several processes the suggestion names the one that runs the function")
+@live("of several processes the suggestion names the one that runs the function")
 def process_of_function():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",
                                "%s/walk_serve 12000 >/dev/null; true" % TARGETS)

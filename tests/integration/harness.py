@@ -7,7 +7,6 @@ Nothing here sleeps for a guessed time: wait_for() polls a condition and fails l
 import atexit
 import contextlib
 import ctypes
-import fcntl
 import json
 import os
 import random
@@ -34,73 +33,63 @@ class Skip(Exception):
     """This cannot be tested here, and why."""
 
 
-CASES = []  # (what, function, whether it runs alone)
+CASES = []  # of Case
 EXIT = []  # functions to call when a case is over, whatever its end
-LOST = []  # records that documents of this case say were lost
 
 
-def case(what, alone=False):
-    """A case that measures time, cost or waiting for a CPU runs alone; others run beside those of other files."""
+class Case:
+    """What must be true, the function that finds out, and whether the answer is one about a live program: LIVE, or SMOKE."""
+
+    def __init__(self, what, function, kind):
+        self.what, self.function, self.kind = what, function, kind
+
+
+CONTRACT, LIVE, SMOKE = "contract", "live", "smoke"
+
+
+def case(what, kind=CONTRACT):
+    """
+    A contract must hold in every run, however busy the machine is. A LIVE case asks about a program that runs: its answer is a statistic,
+    so that `make judge` asks it several times and counts. A SMOKE case is a live one that `make check` asks, too: two of three answers
+    must be right.
+    """
     def register(function):
-        CASES.append((what, function, alone))
+        CASES.append(Case(what, function, kind))
         return function
     return register
 
 
-class Beside:
-    """The other case files that run at the same time, and their CPU time. Each file is noted by its process id."""
+def live(what):
+    return case(what, LIVE)
+
+
+def smoke(what):
+    return case(what, SMOKE)
+
+
+class Harmed(AssertionError):
+    """A target came to harm, or something of peaktop was left behind."""
+
+
+class Partly(AssertionError):
+    """The answer names the culprit, and something else about it is wrong."""
+
+
+class Asked:
+    """The last answer of the case that runs, for the judge, and what would be right, if it is not what the case's text says."""
+    document, truth = None, ""
+
+
+class Recording:
+    """Set by answers.py: from the arguments of a run of peaktop those that also save its session."""
+    of = None
+
+
+class Usage:
+    """Time and CPU time of the case."""
 
     def __init__(self):
-        self.folder = os.path.join(BUILD, "tests.beside")
-        os.makedirs(self.folder, exist_ok=True)
-        self.own = os.path.join(self.folder, str(os.getpid()))
-        with open(self.own, "w"):
-            atexit.register(self.leave)
-
-    def leave(self):
-        with contextlib.suppress(OSError):
-            os.unlink(self.own)
-
-    def others(self):
-        """Process ids of the other case files; a file may have been killed before it could remove its note."""
-        for name in os.listdir(self.folder):
-            with contextlib.suppress(OSError), open("/proc/%s/cmdline" % name, "rb") as f:
-                if int(name) != os.getpid() and b"case_" in f.read():
-                    yield int(name)
-
-    def cpu(self):
-        """
-        CPU seconds of the other case files and all that they started. The time of a child that has ended belongs to
-        whoever waited for it. Nothing is left out: each case file adopts the orphans below it.
-        """
-        children, used = {}, {}
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError), open("/proc/%s/stat" % name) as f:
-                fields = f.read().rpartition(")")[2].split()
-                children.setdefault(int(fields[1]), []).append(int(name))
-                used[int(name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-        look, total = list(self.others()), 0
-        while look:
-            pid = look.pop()
-            total += used.get(pid, 0)
-            look += children.get(pid, [])
-        return total
-
-
-class Machine:
-    """Who used the processors since this was made: the case, the cases of other files, other programs, or the hypervisor."""
-    beside = None  # made by main()
-
-    def __init__(self):
-        self.start, self.own_start, (self.busy_start, self.steal_start) = time.monotonic(), self.own(), self.host()
-        self.beside_start = self.beside.cpu() if self.beside else 0
-
-    @staticmethod
-    def host():
-        with open("/proc/stat") as f:
-            ticks = [int(x) / os.sysconf("SC_CLK_TCK") for x in f.readline().split()[1:]]
-        user, nice, system, _idle, _iowait, irq, softirq, steal = ticks[:8]
-        return user + nice + system + irq + softirq, steal
+        self.start, self.own_start = time.monotonic(), self.own()
 
     @staticmethod
     def own():
@@ -109,44 +98,7 @@ class Machine:
 
     def stop(self):
         reap()
-        busy, steal = self.host()
-        self.seconds = time.monotonic() - self.start
-        self.cpu = self.own() - self.own_start
-        # a case file that ended meanwhile takes its time with it: it then counts as a foreign program
-        self.neighbours = max(self.beside.cpu() - self.beside_start, 0) if self.beside else 0
-        self.foreign = max(busy - self.busy_start - self.cpu - self.neighbours, 0)
-        self.steal = steal - self.steal_start
-
-    def load(self):
-        """What else ran here, as a list of texts."""
-        found = []
-        if self.foreign + self.neighbours > 0.15 * self.seconds + 0.1:
-            found.append("%.1f s of CPU time went to programs that are not the check's and %.1f s to cases of other files"
-                         % (self.foreign, self.neighbours))
-        if self.steal > 0.02 * self.seconds + 0.02:
-            found.append("%.1f s of CPU time were taken by the hypervisor (steal time)" % self.steal)
-        return found
-
-    def disturbance(self):
-        """What else may be why a case failed, as measured while it ran; "" for nothing."""
-        found = self.load()
-        if sum(LOST):
-            found.append("%d records were lost" % sum(LOST))
-        return found and "%s, in %.1f s" % (", ".join(found), self.seconds) or ""
-
-
-def wait_until_calm(most=60):
-    """
-    Wait until nothing else used the processors for a second, at most `most` seconds: a burst that disturbed a case
-    must not disturb its repetition, too.
-    """
-    end = time.monotonic() + most
-    while True:
-        machine = Machine()
-        time.sleep(1)
-        machine.stop()
-        if not machine.load() or time.monotonic() > end:
-            return ", ".join(machine.load())
+        self.seconds, self.cpu = time.monotonic() - self.start, self.own() - self.own_start
 
 
 def reap():
@@ -160,35 +112,19 @@ def reap():
         pass
 
 
-class Turn:
-    """Among the case files that run at a time, one case may run alone. Who waits for that comes before whoever asks later."""
-
-    def __init__(self):
-        os.makedirs(BUILD, exist_ok=True)
-        self.door, self.room = (open(os.path.join(BUILD, name), "w") for name in ("tests.door", "tests.room"))
-
-    def take(self, alone):
-        fcntl.flock(self.door, fcntl.LOCK_EX)
-        fcntl.flock(self.room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(self.door, fcntl.LOCK_UN)
-
-    def leave(self):
-        fcntl.flock(self.room, fcntl.LOCK_UN)
-
-
 def run_case(function):
-    """(machine, error, traceback); the error is None if all is well."""
-    machine, wrong = Machine(), (None, "")
-    LOST.clear()
+    """(usage, error, traceback); the error is None if all is well."""
+    usage, wrong = Usage(), (None, "")
+    Asked.document, Asked.truth = None, ""
     try:
         try:
             function()
         finally:
             clean_up()
-            machine.stop()
+            usage.stop()
     except BaseException as error:  # also KeyboardInterrupt: what was started must be ended
         wrong = error, traceback.format_exc()
-    return (machine, *wrong)
+    return (usage, *wrong)
 
 
 def say(*words):
@@ -200,62 +136,111 @@ def say_trace(trace):
         say("#   " + line)
 
 
-def one_case(number, what, function, again=""):
-    """Run and report one case; "" or the disturbance for which it has to be run again, alone."""
-    machine, error, trace = run_case(function)
-    used = "(%.1f s, %.1f s of CPU time%s)" % (machine.seconds, machine.cpu, again)
-    if error is None:
-        say("ok %d - %s %s" % (number, what, used))
-    elif isinstance(error, Skip):
-        say("ok %d - %s # SKIP %s" % (number, what, error))
-    else:
-        first = str(error).split("\n")[0].replace("#", "")
-        disturbance = machine.disturbance()
-        if disturbance and not again and isinstance(error, Exception):
-            say("# to be repeated: %s: %s; %s" % (what, disturbance, first))
+def first_line(error):
+    return str(error).split("\n")[0].replace("#", "") or type(error).__name__
+
+
+def report(number, what, tries):
+    """
+    One line of TAP about the answers of one case: right if it is one, and right, or if two of three are. Returns whether it is. Each answer
+    is printed.
+    """
+    used = "(%.1f s, %.1f s of CPU time)" % (sum(t[0].seconds for t in tries), sum(t[0].cpu for t in tries))
+    wrong = [error for _, error, _ in tries if error is not None]
+    skipped = next((error for error in wrong if isinstance(error, Skip)), None)
+    for _, error, trace in tries:
+        if error is not None and error is not skipped:
             say_trace(trace)
-            return disturbance
-        say("not ok %d - %s %s: %s" % (number, what, used, first))
-        say_trace(trace)
-        one_case.failed = True
-        if not isinstance(error, Exception):
-            sys.exit(1)
-    return ""
+    if len(tries) > 1:
+        say("# %s: answers: %s" % (what, "; ".join("right" if e is None else "wrong: " + first_line(e) for _, e, _ in tries)))
+    if skipped:
+        say("ok %d - %s # SKIP %s" % (number, what, skipped))
+    elif 2 * len(wrong) < len(tries):
+        say("ok %d - %s %s" % (number, what, used))
+    else:
+        say("not ok %d - %s %s: %s" % (number, what, used, first_line(wrong[-1])))
+        return False
+    return True
 
 
-one_case.failed = False
+def ask(one):
+    """Run a case once, or, if it is a live one, until two of at most three answers agree. Harm is never outvoted."""
+    tries = []
+    while True:
+        tries.append(run_case(one.function))
+        error = tries[-1][1]
+        if error is not None and not isinstance(error, Exception):
+            return tries
+        if one.kind == CONTRACT or isinstance(error, (Skip, Harmed)):
+            return tries[-1:]
+        right = sum(e is None for _, e, _ in tries)
+        if 2 in (right, len(tries) - right):
+            return tries
+
+
+def judged(one):
+    """One line of JSON: how the answer of a live case was, for `make judge`. See judge.py."""
+    usage, error, trace = run_case(one.function)
+    document = Asked.document or {}
+    say_trace(trace)
+    say(json.dumps({"what": one.what, "verdict": verdict(error, document), "seconds": usage.seconds,
+                    "why": "" if error is None else first_line(error), "status": document.get("status", "")}))
+
+
+def is_certain(document):
+    paths = document.get("paths", [])
+    return document.get("status", "root cause found") == "root cause found" and not any(p.get("unsure") for p in paths[:1])
+
+
+def verdict(error, document):
+    if error is None:
+        return "right"
+    if isinstance(error, Skip):
+        return "skipped"
+    if isinstance(error, Harmed):
+        return "harmed"
+    if isinstance(error, Partly):
+        return "partly"
+    if not document or document.get("status") in ("not enough calls", "in progress", "target ended", "distribution changed", "no such peak"):
+        return "none"
+    return "wrong without doubt" if is_certain(document) else "wrong with doubt"
 
 
 def main():
     """
-    Run the cases (those whose text contains the argument), print TAP. A case that fails is run once more, alone, if something
-    else was measured on the machine while it ran; the line says so. Without such a measurement a failure is a failure.
+    case_X.py [--check | --list | --judge | --record] [TEXT]: run the cases whose text contains TEXT and print TAP; --check:
+    of the live ones only those that belong into a check. --list: print the live ones. --judge: run the one live case whose text is TEXT
+    and print its verdict. --record: keep the sessions of the live cases that are right (answers.py).
     """
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
-    chosen = [(number, *c) for number, c in enumerate((c for c in CASES if only in c[0]), 1)]
-    say("1..%d" % len(chosen))
+    arguments, only = sys.argv[1:], ""
+    option = arguments.pop(0) if arguments and arguments[0].startswith("--") else ""
+    recorder = None
+    if option == "--record":
+        import answers
+        recorder = answers.Recorder(sys.argv[0], PEAKTOP)
+        Recording.of = recorder.of
+    if arguments:
+        only = arguments[0]
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    turn, later, Machine.beside = Turn(), [], Beside()
-    for number, what, function, alone in chosen:
-        if alone:
-            later.append((number, what, function, ""))
-            continue
-        turn.take(alone=False)
-        disturbance = one_case(number, what, function)
-        turn.leave()
-        if disturbance:
-            later.append((number, what, function, disturbance))
-    if later:
-        turn.take(alone=True)
-    for number, what, function, disturbance in later:
-        if not disturbance:
-            disturbance = one_case(number, what, function)
-        if disturbance:
-            load = wait_until_calm()
-            if load:
-                say("# not calm after a minute: %s" % load)
-            one_case(number, what, function, ", repeated because %s" % disturbance)
-    sys.exit(1 if one_case.failed else 0)
+    if option == "--list":
+        say(json.dumps([one.what for one in CASES if one.kind != CONTRACT]))
+    elif option == "--judge":
+        judged(next(one for one in CASES if one.what == only))
+    else:
+        chosen = [(number, one) for number, one in enumerate(CASES, 1) if only in one.what
+                  and (option != "--check" or one.kind != LIVE) and (option != "--record" or one.kind != CONTRACT)]
+        say("1..%d" % len(chosen))
+        failed = False
+        for number, one in chosen:
+            if recorder:
+                recorder.begin(one.what)
+            tries = [run_case(one.function)] if recorder else ask(one)
+            if recorder and tries[-1][1] is None:
+                recorder.keep(Asked.truth)
+            failed |= not report(number, one.what, tries)
+            if any(e is not None and not isinstance(e, Exception) for _, e, _ in tries):
+                sys.exit(1)
+        sys.exit(failed)
 
 
 def clean_up():
@@ -269,8 +254,12 @@ def clean_up():
 atexit.register(clean_up)
 
 
-def wait_for(condition, what, seconds=10):
+HANG = 60  # seconds after which something that a case waits for is taken to hang, however busy the machine is
+
+
+def wait_for(condition, what, seconds=HANG):
     """The first true value of condition(); polls."""
+    seconds = max(seconds, HANG)
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -284,6 +273,11 @@ def wait_for(condition, what, seconds=10):
 def check(condition, what):
     if not condition:
         raise AssertionError(what)
+
+
+def unharmed(condition, what):
+    if not condition:
+        raise Harmed(what)
 
 
 def equal(what, got, wanted):
@@ -342,8 +336,9 @@ class Program:
         with self.changed:
             self.changed.notify_all()
 
-    def line(self, wanted, seconds=20, stream=None):
+    def line(self, wanted, seconds=HANG, stream=None):
         """The first line of output that `wanted` (a function) accepts."""
+        seconds = max(seconds, HANG)
         lines = self.out if stream is None else stream
         end = time.monotonic() + seconds
         seen = 0
@@ -374,7 +369,8 @@ class Program:
         except ProcessLookupError:
             pass
 
-    def wait(self, seconds=30):
+    def wait(self, seconds=2 * HANG):
+        seconds = max(seconds, 2 * HANG)
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -403,8 +399,18 @@ class Program:
         return "\n".join(self.err)
 
 
+def is_loaded():
+    """Whether the judge runs busy loops beside the case."""
+    return "PEAKTOP_JUDGE_LOADED" in os.environ
+
+
 def undisturbed():
-    """As preexec_fn: with a real-time priority, so that what else runs here is not why the target is slow now and then."""
+    """
+    As preexec_fn: with a real-time priority, so that what else runs here is not why the target is slow now and then. What the judge asks beside
+    busy loops is asked about ordinary programs.
+    """
+    if is_loaded():
+        return
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
@@ -427,17 +433,17 @@ class Target(Program):
     def go(self):
         self.say("go")
 
-    def truth(self, seconds=60):
+    def truth(self, seconds=3 * HANG):
         """What the target itself counted; it waits then."""
         return json.loads(self.line(lambda s: s.startswith("{"), seconds))
 
-    def finish(self, seconds=20):
+    def finish(self, seconds=2 * HANG):
         """Let it end; it must end well and say that all was well."""
         self.say("end")
         equal("exit status of the target", self.wait(seconds), 0)
         for line in self.out:
             if line.startswith("{"):
-                check(json.loads(line).get("ok", True), "the target came to harm: " + line)
+                unharmed(json.loads(line).get("ok", True), "the target came to harm: " + line)
 
 
 def parent_of(pid):
@@ -556,11 +562,14 @@ class NothingLeft:
                 now = set(objects) - self.before
                 left = (now if left is None else left & now) - (bpf_of_others(objects) if now else set())
                 return not left
-            wait_for(clean, lambda: "the kernel frees %s" % sorted(left)[:8], 8)
+            try:
+                wait_for(clean, lambda: "the kernel frees %s" % sorted(left)[:8])
+            except AssertionError as error:
+                raise Harmed(str(error))
             for pid in self.pids:
                 if alive(pid):
                     sites = breakpoints(pid)
-                    check(not sites, "breakpoints left in %d: %s" % (pid, sites[:4]))
+                    unharmed(not sites, "breakpoints left in %d: %s" % (pid, sites[:4]))
         return False
 
 
@@ -612,7 +621,8 @@ class Peaktop(Program):
     def __init__(self, *args, **options):
         if not os.path.exists(PEAKTOP):
             raise Skip("no %s" % os.path.relpath(PEAKTOP, TOP))
-        super().__init__([PEAKTOP] + [str(a) for a in args], **options)
+        args = [str(a) for a in args]
+        super().__init__([PEAKTOP] + (Recording.of(args) if Recording.of else args), **options)
         STARTED.add(self.pid)
 
     def note_family(self):
@@ -629,8 +639,7 @@ class Peaktop(Program):
             found = [json.loads(line) for line in text.splitlines() if line.strip()]
         for document in found:
             validate(document)
-            # chains have a share of time under "lost"
-            LOST.append(document.get("losses", document["lost"])["records"])
+            Asked.document = document
         return found
 
     def document(self):
@@ -638,7 +647,7 @@ class Peaktop(Program):
         check(found, "no JSON; status %s, said: %s" % (self.process.poll(), self.error_text()))
         return found[-1]
 
-    def armed(self, pid, only="", seconds=20):
+    def armed(self, pid, only="", seconds=HANG):
         """Wait until sites are armed in the target, and until they have stopped changing."""
         def some():
             if self.process.poll() is not None:
@@ -658,14 +667,14 @@ class Peaktop(Program):
         self.note_family()
         return last
 
-    def stop(self, seconds=20):
+    def stop(self, seconds=2 * HANG):
         """Ctrl-C: ends the measurement and prints what there is. The exit status."""
         self.note_family()
         self.signal(signal.SIGINT)
         return self.wait(seconds)
 
 
-def run_peaktop(*args, seconds=60, **options):
+def run_peaktop(*args, seconds=3 * HANG, **options):
     """Run to the end; (status, program)."""
     program = Peaktop(*args, **options)
     return program.wait(seconds), program
@@ -793,7 +802,7 @@ class Screen:
     def lines(self):
         return self.text().split("\n")
 
-    def shows(self, wanted, seconds=15):
+    def shows(self, wanted, seconds=HANG):
         """Wait until the screen contains this text (or matches this compiled expression)."""
         def found():
             text = self.text()
@@ -814,7 +823,7 @@ class Screen:
         """The program has ended; what it left on the screen is still there."""
         return os.path.exists(self.status_file) and os.path.getsize(self.status_file) > 0
 
-    def exit_status(self, seconds=10):
+    def exit_status(self, seconds=HANG):
         """As a shell gives it: 128 + n for signal n."""
         wait_for(self.over, "the program on the screen ends", seconds)
         with open(self.status_file) as f:
