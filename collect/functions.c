@@ -295,6 +295,8 @@ void function_exits_drop(struct collector *c, struct function *f)
 		return;
 	f->exits_dropped = true;
 	f->exits_wait = false;
+	f->meta->placement = "entry in the function; ends at its callers' return addresses";
+	op_announce(c, f);
 	function_sites_write(c, f);
 	for (unsigned int i = 0; i < f->nr_links; i++) {
 		if (f->links[i].exits)

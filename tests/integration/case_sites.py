@@ -77,6 +77,26 @@ def libc():
     compare("demo", "pwrite64@libc.so.6", "fsync@libc.so.6", "malloc@libc.so.6", "pthread_mutex_lock@libc.so.6")
 
 
+@case("a caller that is known from the code ends the calls of a hot function, and not its stepped ret, and none is lost")
+def known_caller():
+    t = Target("hot_caller")
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json-lines", "--interval", 0.5, "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+
+        def dropped():
+            return any("ends at its callers' return addresses" in line for line in program.out)
+        wait_for(dropped, "the probe at the ret is given up")
+        wait_for(lambda: len(breakpoints(t.pid)) == 2, lambda: "probes at the entry and at the return address: %s" % breakpoints(t.pid))
+        t.say("stop")
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        op = operation(program.documents()[-1], "busy")
+        equal("calls", op["calls"] + op["abnormal"], truth["busy"])
+        t.finish()
+
+
 @case("never inside of a restartable sequence")
 def rseq():
     real, _ = armed_and_planned("rseq", "count_one")

@@ -59,10 +59,15 @@ static void watch_arm(struct front *f, struct watch *w, const struct rec_site *s
 	front_request(f, &rec);
 }
 
-static void note_exits(struct watch *w)
+/* Note how calls end according to the plan: at exits of the function, and at return addresses that
+ * the plan knows already. */
+static void note_ends(struct watch *w)
 {
 	w->has_exits = w->exits_stepped = false;
+	w->nr_returns = 0;
+	w->discovered_ns = now_ns();
 	for (uint32_t i = 0; i < w->nr_sites; i++) {
+		w->nr_returns += w->sites[i].role == SITE_RETURN;
 		if (w->sites[i].role != SITE_EXIT)
 			continue;
 		w->has_exits = true;
@@ -97,7 +102,7 @@ static void planned(void *ctx, uint64_t op, const struct parsed *answer)
 	}
 	if (w->plans_left)
 		return;
-	note_exits(w);
+	note_ends(w);
 	w->stage = WATCH_ARMING;
 	watch_arm(f, w, w->sites, w->nr_sites, false);
 }
@@ -174,8 +179,6 @@ void watches_tick(struct front *f)
 		if (settled && w->exits_stepped && !w->exits_dropped && !w->keep_exits &&
 		    w->calls_now > DROP_EXITS_RATE) {
 			w->exits_dropped = true;
-			text_set(&w->placement,
-				 "entry in the function; ends at its callers' return addresses");
 			watch_arm(f, w, NULL, 0, true);
 		}
 		w->calls_now = 0;
