@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hot_caller: one loop calls busy() until a line comes on standard input. busy() begins with a push,
- * which the kernel emulates, and ends with a ret, which it has to step; its only caller is known from
- * the code. Prints how many calls there were.
+ * hot_caller: one loop calls busy() until a line comes on standard input. busy() begins with a
+ * push, which the kernel emulates, and ends with a ret, which it has to step; its only caller is
+ * known from the code. Prints how many calls there were.
  */
 #include "target.h"
 
