@@ -7,11 +7,14 @@
 #include "collect/targets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "collect/privileges.h"
 
@@ -50,10 +53,34 @@ void begin_process(void)
 	signal(SIGTTOU, SIG_IGN);
 }
 
+/*
+ * Give this process an autogroup of its own (kernel/sched/autogroup.c): the scheduler first divides
+ * the CPUs among sessions, and only then looks at the nice values within a session. A command that
+ * the collector starts must stay in the session of its terminal, so then there is no new session.
+ */
+static void autogroup_leave(const struct collector *c)
+{
+	char text[16];
+	int fd, n;
+
+	if (c->options->command || setsid() < 0)
+		return;
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	n = snprintf(text, sizeof(text), "%d", COLLECTOR_NICE);
+	/* without autogroups the nice value of the process is all that counts */
+	if (fd >= 0 && write(fd, text, (size_t)n) < 0)
+		errno = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 void begin_hurry(struct collector *c)
 {
-	if (getpriority(PRIO_PROCESS, 0) == 0)
-		c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+	if (c->options->no_boost || getpriority(PRIO_PROCESS, 0) != 0)
+		return;
+	c->hurried = !setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+	if (c->hurried)
+		autogroup_leave(c);
 }
 
 /* Call this after the BPF programs are loaded, but before other threads exist: they would keep

@@ -431,10 +431,10 @@ int collector_run(int fd, const struct collector_options *options)
 	c->start_ns = c->loop.heartbeat_ns = now_ns();
 	if (!options->pick)
 		send_meta(c);
+	begin_hurry(c);
 	/* fork before there are links, maps or threads that the child would inherit */
 	c->files.opener = opener_start(options);
 	cleaner_start(channel_fd(c->front));
-	begin_hurry(c);
 	c->loop.error = collector_begin(c);
 	if (!c->loop.error) {
 		l.waiting = options->pick;

@@ -200,11 +200,10 @@ static bool is_hung(const struct opener *o, pid_t pid)
 	return false;
 }
 
-/* Send a request with the descriptor `with`, and wait for the answer. Returns a descriptor or
- * a negative errno. */
-static int ask(struct opener *o, struct opener_request *r, int with)
+/* Send a request with the descriptor `with`, and wait for the answer until the deadline. Returns a
+ * descriptor or a negative errno. */
+static int ask(struct opener *o, struct opener_request *r, int with, uint64_t deadline)
 {
-	uint64_t deadline = now_ms() + OPENER_WAIT_MS;
 	struct opener_answer a;
 	int fd, err;
 
@@ -239,7 +238,7 @@ int opener_open(struct opener *o, pid_t pid, const char *path)
 	root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = ask(o, &r, root);
+	fd = ask(o, &r, root, now_ms() + OPENER_WAIT_MS);
 	close(root);
 	if (fd == -ETIMEDOUT)
 		o->hung[o->nr_hung++ % MAX_HUNG] = pid;
@@ -250,7 +249,8 @@ int opener_code(struct opener *o, int file)
 {
 	struct opener_request r = {.kind = REQUEST_CODE};
 
-	return o ? ask(o, &r, file) : -ENOENT;
+	/* nothing but a lack of CPUs can make the helper wait here */
+	return o ? ask(o, &r, file, now_ms() + OPENER_CODE_WAIT_MS) : -ENOENT;
 }
 
 pid_t opener_pid(const struct opener *o)

@@ -20,6 +20,7 @@ struct collector_options {
 	gid_t gid;
 	bool pick;	      /* no target yet: a REQ_TARGET will name one */
 	bool follow;	      /* children become targets */
+	bool no_boost;	      /* keep the priority of the invoking shell */
 	uint64_t interval_ns; /* slice */
 	bool fine_begin;      /* for a screen: shorter slices at the begin, as slice_next() says */
 	uint32_t budget_ppm;  /* of the target's CPU time or of one CPU, in parts per million;

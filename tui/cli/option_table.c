@@ -69,6 +69,9 @@ ROW("resolution", 0, "1|2|4|8", MEASURE, PROFILES, "buckets per doubling of the 
 ROW("max-overhead", 0, "PERCENT", MEASURE, LIVE,
     "limit for the time that probes take from the target, in percent of its CPU time or of one "
     "CPU, whichever is larger (1; 100 = no limit)", NUMBER(max_overhead, 0.01, 100)),
+ROW("no-boost", 0, NULL, MEASURE, LIVE,
+    "run peaktop's own processes at the priority of the shell, not at a higher one",
+    FLAG(no_boost)),
 
 ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS | F(WAITS_FILE),
     "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "

@@ -100,6 +100,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->uid = uid;
 	c->gid = gid;
 	c->follow = o->follow;
+	c->no_boost = o->no_boost;
 	c->phases = o->has_begin;
 	c->pick = fo->pick;
 	c->interval_ns = (uint64_t)(o->interval_s * 1e9);

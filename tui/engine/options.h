@@ -68,7 +68,7 @@ struct options {
 	double interval_s;  /* 1, or the verb's default */
 	unsigned int resolution;
 	double max_overhead; /* percent */
-	bool follow, json, json_lines, quiet, ascii, no_mouse, all_peaks;
+	bool follow, json, json_lines, quiet, ascii, no_mouse, no_boost, all_peaks;
 	bool csv;
 	unsigned int top; /* print only so many operations; 0: all */
 	bool help, version, dump_config;
