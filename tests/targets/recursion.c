@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * recursion [CALLS [DEPTH [CHAIN]]]: fib() calls itself twice, even() and odd() call each other, 2 *
- * DEPTH or CHAIN deep; both counted per activation. The outermost activation of each is by far the
- * longest.
+ * recursion [CALLS [DEPTH [CHAIN]]]: fib() calls itself twice, even() and odd() call each other,
+ * CHAIN deep (twice DEPTH unless it is given); both counted per activation. The outermost
+ * activation of each is by far the longest.
  */
 #include "target.h"
 
