@@ -113,6 +113,18 @@ def recursion():
     exact("recursion", [100, 10], "fib", "even", "odd")
 
 
+@case("a recursion deeper than the table of open calls: each call is counted or told as lost")
+def recursion_deep():
+    t = Target("recursion", 1, 5, 40000)
+    with NothingLeft(t.pid):
+        truth, document = watch(t, "-f", "even", "-f", "odd")
+        t.finish()
+    calls = sum(operation(document, name)["calls"] for name in ("even", "odd"))
+    lost = document["lost"]["activations"]
+    check(lost > 0, "40,001 calls were open at once, and none was lost")
+    equal("calls and lost ones", calls + lost, truth["even"]["calls"] + truth["odd"]["calls"])
+
+
 @case("an IFUNC is the function that really runs")
 def ifunc():
     exact("ifunc", [10000], "resolved")

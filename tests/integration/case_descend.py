@@ -229,6 +229,21 @@ def target_ends():
     check(program.document()["status"] in ("target ended", "not enough calls"), program.document()["status"])
 
 
+@case("the target ends after something was found: it is told, and the exit status is 1")
+def target_ends_late():
+    t = Shape("descend_chain", 8, 60)
+    t.go()
+    # a decision takes 1000 calls of the peak, and eight are needed until the descent would end by itself
+    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--json-lines", "--level-by-level", "--decision-ops", 1000, *FAST)
+    with NothingLeft():
+        program.line(lambda s: s.startswith("{") and json.loads(s)["calls_used"] >= 60, 60)
+        t.signal(signal.SIGKILL)
+        equal("exit status (%s)" % program.error_text(), program.wait(60), 1)
+    document = program.documents()[-1]
+    equal("status", document["status"], "target ended")
+    check(document["paths"], "no path was told")
+
+
 @case("Ctrl-C with something found: exit 0 and what there is")
 def interrupted():
     t = Shape("descend_chain", 8, 60)

@@ -70,7 +70,7 @@ def runqueue():
     check(op["calls"] > 50, "only %d waits" % op["calls"])
 
 
-@live("waits for the kernel's lock of the address space, which another thread holds for milliseconds")
+@smoke("waits for the kernel's lock of the address space, which another thread holds for milliseconds")
 def locks():
     status, program = run_peaktop("doctor", "--json")
     told = next(c for c in program.document()["checks"] if c["name"] == "kernel locks")
@@ -80,13 +80,17 @@ def locks():
         ready(program)
         t.go()
         wait_for(lambda: int(proc_status(t.pid)["voluntary_ctxt_switches"]) > 400, "the target sleeps 400 times, 5 of 6 on purpose")
+        threads = len(os.listdir("/proc/%d/task" % t.pid))
         equal("exit status", program.stop(), 0)
     if not told["ok"]:
         raise Skip("kernel locks: " + told["remedy"])
-    op = operation(program.document(), "lock", "lock")
+    document = program.document()
+    op = operation(document, "lock", "lock")
     check(op["calls"] >= 20, "%d waits" % op["calls"])
     slow = sum(b["count"] for b in op["buckets"] if b["low_ns"] >= 500000)
     check(slow >= 10, "waits of at least 0.5 ms: %d of %d" % (slow, op["calls"]))
+    most = threads * document["elapsed_ns"]
+    check(op["total_ns"] <= most, "%d threads waited for %.1f s in %.1f s" % (threads, op["total_ns"] / 1e9, document["elapsed_ns"] / 1e9))
 
 
 def thread_records(tgid):

@@ -112,6 +112,19 @@ def unprivileged():
     check(json.loads(program.text())["operations"], "no operations")
 
 
+@case("how a recorded command ended is told by the events of its session")
+def command_status():
+    for command, words in (("exit 3", "exited with status 3"), ("kill -9 $$", "was killed by signal 9")):
+        directory = scratch()
+        path, script = os.path.join(directory, "session"), os.path.join(directory, "script")
+        status, program = run_peaktop("record", "-o", path, "--", "sh", "-c", command)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        with open(script, "w") as f:
+            f.write("size 200 50\nend\nkey v\nexpect (sh) %s\n" % words)
+        status, program = run_peaktop("-r", path, "--script", script)
+        equal("exit status of the script (%s)" % program.text(), status, 0)
+
+
 @case("the screen on a recording, at two sizes")
 def screen():
     path = recording(3)

@@ -55,7 +55,7 @@ def tcp():
     called_by(document, "do_ask", "do_read")
 
 
-@live("a poll() of a listening socket: the wait is for new connections, not for a peer")
+@smoke("a poll() of a listening socket: the wait is for new connections, not for a peer")
 def listening():
     server = subprocess.Popen([sys.executable, "-c", """
 import select, socket

@@ -228,10 +228,14 @@ def awaited(kind, call, class_of_time, answers, doubt):
             program.wait()
 
 
+@smoke("a poll() of the only connection of a client is a wait for its server, which is named")
+def polled_connection():
+    awaited("poll", "poll", "work", 0, False)
+
+
 @live("a wait for the only connection of a client is for its server, whatever the process wakes itself by")
 def only_connection():
-    for row in (("poll", "poll", "work", 0, False), ("epoll", "epoll_wait", "work", 0, False), ("two", "poll", "idle", 0, True),
-                ("accepted", "epoll_wait", "idle", 0, False)):
+    for row in (("epoll", "epoll_wait", "work", 0, False), ("two", "poll", "idle", 0, True), ("accepted", "epoll_wait", "idle", 0, False)):
         awaited(*row)
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * recursion [CALLS [DEPTH]]: fib() calls itself twice, even() and odd() call each other; both
- * counted per activation. The outermost activation of each is by far the longest.
+ * recursion [CALLS [DEPTH [CHAIN]]]: fib() calls itself twice, even() and odd() call each other,
+ * CHAIN deep (twice DEPTH unless it is given); both counted per activation. The outermost
+ * activation of each is by far the longest.
  */
 #include "target.h"
 
@@ -44,15 +45,16 @@ WATCHED uint64_t odd(unsigned n)
 int main(int argc, char **argv)
 {
 	uint64_t calls, i, sum = 0;
-	unsigned depth;
+	unsigned depth, chain;
 
 	target_begin(&argc, &argv);
 	calls = target_arg(argc, argv, 1, 200);
 	depth = (unsigned)target_arg(argc, argv, 2, 10);
+	chain = (unsigned)target_arg(argc, argv, 3, depth * 2);
 	target_go();
 	for (i = 0; i < calls; i++) {
 		sum += fib(depth);
-		sum += even(depth * 2);
+		sum += even(chain);
 	}
 	KEEP(sum);
 	target_truth("{\"fib\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},"

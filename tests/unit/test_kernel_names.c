@@ -36,11 +36,50 @@ static void test_interrupt_inside_of_the_scheduler(void **state)
 		       "asm_sysvec_apic_timer_interrupt", "__schedule", "schedule", "do_sys_poll");
 }
 
+static void add_name(uint64_t address, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	assert_true(room(n));
+	names[nr_names++] = (struct name){address, (uint32_t)text_bytes};
+	memcpy(texts + text_bytes, name, n);
+	text_bytes += n;
+}
+
+/*
+ * All but the innermost address are return addresses. One behind the last instruction of a function
+ * that never gets its call back is where the next function begins.
+ */
+static void test_line_of_a_stack(void **state)
+{
+	const uint64_t stack[] = {0x2000, 0x3000, 0x1010};
+	char line[64];
+
+	(void)state;
+	kernel_names_release();
+	add_name(0x1000, "outer");
+	add_name(0x2000, "panics");
+	add_name(0x3000, "next");
+	tried = true;
+	kernel_names_line(stack, 3, line, sizeof(line));
+	assert_string_equal(line, "outer;panics;panics");
+	kernel_names_line(stack + 1, 2, line, sizeof(line));
+	assert_string_equal(line, "outer;next");
+	kernel_names_line(stack, 0, line, sizeof(line));
+	assert_string_equal(line, "");
+	/* what has no room is cut between two names */
+	kernel_names_line(stack, 3, line, sizeof("outer;pani"));
+	assert_string_equal(line, "outer");
+	assert_null(kernel_name(0xfff));
+	kernel_names_release();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_functions_of_the_tracing),
 	    cmocka_unit_test(test_interrupt_inside_of_the_scheduler),
+	    cmocka_unit_test(test_line_of_a_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
