@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/code_bytes.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { INT3 = 0xcc, CALL = 0xe8, CALL_BYTES = 5 };
@@ -26,4 +27,20 @@ uint64_t code_call_target(const uint8_t *memory, uint64_t address)
 
 	memcpy(&distance, memory + 1, sizeof(distance));
 	return address + CALL_BYTES + (uint64_t)(int64_t)distance;
+}
+
+size_t code_differences(const uint8_t *file, const uint8_t *memory, size_t length, size_t *first)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		bool alone = (!i || file[i - 1] == memory[i - 1]) &&
+			     (i + 1 == length || file[i + 1] == memory[i + 1]);
+
+		if (file[i] == memory[i] || (memory[i] == INT3 && alone))
+			continue;
+		if (!found++)
+			*first = i;
+	}
+	return found;
 }

@@ -24,5 +24,7 @@ enum code_state {
 };
 
 enum code_state code_compare(const uint8_t *file, const uint8_t *memory, size_t length);
+/* The number of bytes that differ, without single breakpoints. *first: index of the first. */
+size_t code_differences(const uint8_t *file, const uint8_t *memory, size_t length, size_t *first);
 /* The address that the call instruction `memory`, at `address`, calls. */
 uint64_t code_call_target(const uint8_t *memory, uint64_t address);

@@ -137,6 +137,16 @@ static int piece_compare(struct code_source *s, struct code_piece *p)
 	return 0;
 }
 
+static void source_close(const struct code_source *s)
+{
+	if (s->pagemap >= 0)
+		close(s->pagemap);
+	if (s->memory >= 0)
+		close(s->memory);
+	if (s->file >= 0)
+		close(s->file);
+}
+
 /* 0 for a kernel without pagemaps, on which all is read; -ESRCH if the process has ended. */
 static int process_is_there(pid_t pid)
 {
@@ -158,12 +168,7 @@ static int64_t compare_work(void *argument, int *unused)
 		err = errno == ENOENT ? process_is_there(o->pid) : -errno;
 	for (uint32_t i = 0; i < o->nr && !err; i++)
 		err = piece_compare(&s, &o->one[i]);
-	if (s.pagemap >= 0)
-		close(s.pagemap);
-	if (s.memory >= 0)
-		close(s.memory);
-	if (s.file >= 0)
-		close(s.file);
+	source_close(&s);
 	return err;
 }
 
@@ -188,5 +193,60 @@ int code_memory_compare(pid_t pid, struct code_piece *pieces, size_t n)
 			memcpy(pieces + done, o->one, some * sizeof(*pieces));
 		free(o);
 	}
+	return err;
+}
+
+struct survey_order {
+	pid_t pid;
+	struct code_survey survey;
+};
+
+/* Compare the page at `address` with the file, if it is private. */
+static int page_survey(struct code_source *s, struct code_survey *v, uint64_t address)
+{
+	struct code_piece p = {.address = address,
+			       .offset = v->offset + (address - v->map_start),
+			       .map_start = v->map_start,
+			       .map_end = v->map_end};
+	uint8_t memory[PAGE], file[PAGE] = {0};
+	int private = is_private(s, address, PAGE);
+	size_t first = 0, n;
+
+	if (private <= 0)
+		return private;
+	/* the file may end within its last page: the rest of that is no code */
+	if (!memory_read(s, address, memory, PAGE) || !file_read(s, &p, file, PAGE))
+		return 0;
+	n = code_differences(file, memory, PAGE, &first);
+	if (n && !v->bytes)
+		v->first = p.offset + first;
+	v->bytes += (uint32_t)n;
+	return 0;
+}
+
+static int64_t survey_work(void *argument, int *unused)
+{
+	struct survey_order *o = argument;
+	struct code_source s = {.pid = o->pid, .memory = -1, .file = -1};
+	int err = 0;
+
+	(void)unused;
+	s.pagemap = open_of(o->pid, "pagemap");
+	if (s.pagemap < 0)
+		return -errno;
+	for (uint64_t at = o->survey.map_start; at < o->survey.map_end && !err; at += PAGE) {
+		reader_reads(o->pid);
+		err = page_survey(&s, &o->survey, at);
+	}
+	source_close(&s);
+	return err;
+}
+
+int code_memory_survey(pid_t pid, struct code_survey *survey)
+{
+	struct survey_order o = {.pid = pid, .survey = *survey};
+	int err = (int)reader_call(pid, READER_CODE, survey_work, &o, sizeof(o), NULL);
+
+	*survey = o.survey;
 	return err;
 }

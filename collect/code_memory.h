@@ -23,3 +23,14 @@ struct code_piece {
  * -ETIMEDOUT if the process does not let its memory be read, -ESRCH if it has ended.
  */
 int code_memory_compare(pid_t pid, struct code_piece *pieces, size_t n);
+
+/* Differences of a whole mapping. */
+struct code_survey {
+	uint64_t map_start, map_end,
+	    offset;	/* set by the caller: the mapping, its place in the file */
+	uint32_t bytes; /* that differ; single breakpoints do not count */
+	uint64_t first; /* offset of the first of them in the file */
+};
+
+/* Compare all pages of a mapping that the process has written to. Returns 0 or a negative errno. */
+int code_memory_survey(pid_t pid, struct code_survey *survey);

@@ -323,6 +323,12 @@ bool module_is_vdso(const struct collector *c, uint32_t module)
 	       c->files.modules[module - 1].dev == VDSO_DEV;
 }
 
+bool module_has_file(const struct collector *c, uint32_t module)
+{
+	return module && module <= c->files.nr_modules &&
+	       c->files.modules[module - 1].dev < VDSO_DEV;
+}
+
 int module_content(struct collector *c, uint32_t module)
 {
 	const struct file_mapping *fm;

@@ -57,6 +57,8 @@ void modules_forget(struct collector *c, pid_t pid);
 void perf_map_forget(struct collector *c, pid_t pid);
 /* True for the vDSO, which has no file and cannot be probed. */
 bool module_is_vdso(const struct collector *c, uint32_t module);
+/* False for the vDSO and for code that was made at run time. */
+bool module_has_file(const struct collector *c, uint32_t module);
 /* A descriptor of the file's content, for the parser, or a negative errno. The caller closes
  * it. */
 int module_content(struct collector *c, uint32_t module);

@@ -194,5 +194,20 @@ def two():
     stopped(changed, replaced=1)
 
 
+@case("doctor with a target says beforehand that code was changed, and says nothing of the control")
+def doctor():
+    for how, fine in (("none", True), ("nops", False), ("serve", False)):
+        t = Target("patched", how, "before")
+        t.go()
+        status, program = run_peaktop("doctor", "-p", t.pid, "--json", seconds=200)
+        equal("exit status", status, 0)
+        checks = [c for c in program.document()["checks"] if c["name"].startswith("code in memory")]
+        equal("checks of code that failed or passed", [c["ok"] for c in checks], [fine])
+        check(fine or "5 bytes differ" in checks[0]["needed_for"], "said: %s" % checks)
+        status, program = run_peaktop("doctor", "-p", t.pid, seconds=200)
+        equal("said as text", "bytes differ" in program.text(), not fine)
+        stopped(t)
+
+
 if __name__ == "__main__":
     main()

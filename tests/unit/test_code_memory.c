@@ -11,6 +11,11 @@
 
 #include <sys/mman.h>
 
+void reader_reads(pid_t pid)
+{
+	(void)pid;
+}
+
 /* The reader's work, done in this process. */
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
 		    size_t size, int *fd)
@@ -73,6 +78,26 @@ static void call_over_a_nop(void **state)
 	assert_int_equal(code_call_target(back, 0x1000), 0x1000);
 }
 
+static void differences(void **state)
+{
+	const uint8_t file[] = {1, 2, 3, 4, 5, 6, 7, 8};
+	uint8_t memory[] = {0xcc, 2, 3, 4, 5, 6, 7, 0xcc};
+	size_t first = 99;
+
+	(void)state;
+	assert_int_equal(code_differences(file, file, sizeof(file), &first), 0);
+	/* single breakpoints */
+	assert_int_equal(code_differences(file, memory, sizeof(file), &first), 0);
+	assert_int_equal(first, 99);
+	/* not beside other differences */
+	memory[6] = 0;
+	assert_int_equal(code_differences(file, memory, sizeof(file), &first), 2);
+	assert_int_equal(first, 6);
+	memory[3] = 0xe9;
+	assert_int_equal(code_differences(file, memory, sizeof(file), &first), 3);
+	assert_int_equal(first, 3);
+}
+
 enum { NOP_AT = 64, EDGE = PAGE - 2 };
 
 /* A file of two pages, mapped privately. */
@@ -110,15 +135,27 @@ static enum code_state state_at(const struct code_piece *piece, uint64_t offset,
 	return p.state;
 }
 
+/* The number of bytes that differ in the whole mapping. */
+static uint32_t survey(const struct code_piece *piece, uint64_t *first)
+{
+	struct code_survey s = {.map_start = piece->map_start, .map_end = piece->map_end};
+
+	assert_int_equal(code_memory_survey(getpid(), &s), 0);
+	*first = s.first;
+	return s.bytes;
+}
+
 static void own_memory(void **state)
 {
 	struct code_piece piece;
 	uint8_t *at = map(&piece), was;
+	uint64_t first = 0;
 
 	(void)state;
 	if (access("/proc/self/map_files", X_OK))
 		skip();
 	assert_int_equal(state_at(&piece, 16, 4), CODE_AS_IN_FILE);
+	assert_int_equal(survey(&piece, &first), 0);
 	was = at[16];
 	at[16] = was; /* the page is private now, and the same */
 	assert_int_equal(state_at(&piece, 16, 4), CODE_AS_IN_FILE);
@@ -136,6 +173,8 @@ static void own_memory(void **state)
 	at[PAGE]++;
 	assert_int_equal(state_at(&piece, EDGE, 4), CODE_CHANGED);
 	assert_int_equal(state_at(&piece, EDGE, 2), CODE_AS_IN_FILE);
+	assert_int_equal(survey(&piece, &first), 1 + 3 + 1);
+	assert_int_equal(first, 17);
 	munmap(at, 2 * PAGE);
 }
 
@@ -178,7 +217,7 @@ int main(void)
 	    cmocka_unit_test(same),	  cmocka_unit_test(breakpoint_in_first_byte_only),
 	    cmocka_unit_test(changed),	  cmocka_unit_test(call_over_a_nop),
 	    cmocka_unit_test(own_memory), cmocka_unit_test(many),
-	    cmocka_unit_test(no_process),
+	    cmocka_unit_test(no_process), cmocka_unit_test(differences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
