@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/begin.h"
 #include "collect/calibrate.h"
+#include "collect/code_survey.h"
 #include "collect/launch.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -166,5 +167,7 @@ int collector_begin(struct collector *c)
 		if (err)
 			target_refused(c, 0, o->pids[i], err);
 	}
+	if (!err && o->survey)
+		code_survey(c);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "collect/asleep.h"
 #include "collect/begin.h"
 #include "collect/cleaner.h"
+#include "collect/code_check.h"
 #include "collect/descend.h"
 #include "collect/finish.h"
 #include "collect/functions.h"
@@ -326,6 +327,7 @@ static void timers(struct collector_loop *l)
 	}
 	if (now + l->early >= l->next_tokens) {
 		l->next_tokens = now + tokens_refill(c) * MS;
+		code_check_turn(c);
 		descend_refill(c);
 		snapshots_refill(c);
 	}
@@ -401,8 +403,9 @@ static void loop_run(struct collector_loop *l)
 		timers(l);
 		/* stacks must be read soon after the registers, so keep the reader process for
 		 * a while */
-		reader_idle(now_ns(),
-			    c->thread_snapshots ? READER_KEEP_LOOKING_MS : READER_KEEP_MS);
+		reader_idle(now_ns(), c->thread_snapshots || code_check_is_used(c)
+					  ? READER_KEEP_LOOKING_MS
+					  : READER_KEEP_MS);
 		send_reader_notes(c);
 		for (unsigned int i = n; i > 0; i--)
 			ended |= fds[i].revents != 0;
@@ -448,6 +451,7 @@ int collector_run(int fd, const struct collector_options *options)
 	site_check_release(c);
 	share_end(c);
 	functions_release(c);
+	code_check_release(c);
 	kernel_functions_release(c);
 	attach_settle();
 	guard_stop();

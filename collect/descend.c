@@ -6,6 +6,7 @@
  */
 #include "collect/descend.h"
 #include "collect/calibrate.h"
+#include "collect/code_check.h"
 #include "collect/functions.h"
 #include "collect/kernel_symbols.h"
 #include "collect/learn.h"
@@ -237,6 +238,10 @@ static int attach_file(struct collector *c, struct descent_arming *d, pid_t pid,
 		err = module_attach(c, module, pid, &set, one);
 		if (!err || set.refused >= set.nr)
 			break;
+		if (err == -CODE_DIFFERS) {
+			descend_site_changed(c, d, &d->sites[of[set.refused]]);
+			continue;
+		}
 		d->sites[of[set.refused]].dead = true;
 		descend_node_lost(c, d, &d->sites[of[set.refused]], FNODE_REFUSED);
 	}

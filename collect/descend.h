@@ -34,6 +34,8 @@ uint64_t descend_spending(struct collector *c, const struct function *f);
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
 /* A site's fuse has blown. Returns true if the site belongs to the descent. */
 bool descend_blown(struct collector *c, uint32_t site_index);
+/* The code at this site was changed in memory: detach the set, and attach the rest again. */
+void descend_code_changed(struct collector *c, uint32_t module, uint64_t offset);
 /* Called after the ring buffer is read: attach the set again without the sites whose fuses
  * have blown. */
 void descend_settle(struct collector *c);

@@ -163,6 +163,32 @@ bool descend_blown(struct collector *c, uint32_t site_index)
 	return false;
 }
 
+void descend_site_changed(struct collector *c, const struct descent_arming *d, struct node_site *s)
+{
+	s->dead = true;
+	descend_node_lost(c, d, s, FNODE_REFUSED);
+	if (!s->shared)
+		send_note(c, NOTE_WARNING,
+			  "%s+0x%llx: the code in memory differs from its file; it is not probed",
+			  c->files.modules[s->module - 1].path, (unsigned long long)s->offset);
+}
+
+void descend_code_changed(struct collector *c, uint32_t module, uint64_t offset)
+{
+	struct descent_arming *d = c->descent;
+
+	for (uint32_t i = 0; d && i < d->nr_sites; i++) {
+		struct node_site *s = &d->sites[i];
+
+		if (s->dead || s->module != module || s->offset != offset)
+			continue;
+		descend_site_changed(c, d, s);
+		d->attach_again = !s->shared;
+		descend_settle(c);
+		return;
+	}
+}
+
 void descend_settle(struct collector *c)
 {
 	struct descent_arming *d = c->descent;

@@ -56,3 +56,5 @@ void descend_links_release(struct descent_arming *d);
  * fnode_lost. */
 void descend_node_lost(struct collector *c, const struct descent_arming *d,
 		       const struct node_site *s, uint32_t reason);
+/* Give up a site, whose code in memory differs from its file. */
+void descend_site_changed(struct collector *c, const struct descent_arming *d, struct node_site *s);

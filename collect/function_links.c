@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "collect/code_check.h"
 #include "collect/descend.h"
 #include "collect/functions_impl.h"
 #include "collect/phases.h"
@@ -18,6 +19,17 @@ enum group { GROUP_RETURNS = 0, GROUP_EXITS, GROUP_STARTS, GROUPS };
 static enum group group_of(const struct rec_site *s)
 {
 	return site_starts(s) ? GROUP_STARTS : s->role == SITE_EXIT ? GROUP_EXITS : GROUP_RETURNS;
+}
+
+/* Give up a site, whose code in memory differs from its file. */
+static void site_changed(struct collector *c, struct function *f, struct function_site *s)
+{
+	s->dead = s->differs = true;
+	f->patched = true;
+	function_site_report(c, f, s, SITE_REFUSED);
+	/* calls that return there end at the exits of the function from now on */
+	if (s->site.role == SITE_RETURN)
+		function_return_give_up(c, f, s);
 }
 
 /* Attach one group of the sites of `f`, from index `from` on, that lie in one file, in one
@@ -50,6 +62,10 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 			break;
 		/* leave out the refused site, report it and attach the rest */
 		refused = &f->sites[of[set.refused]];
+		if (err == -CODE_DIFFERS) {
+			site_changed(c, f, refused);
+			continue;
+		}
 		refused->dead = true;
 		function_site_report(c, f, refused, SITE_REFUSED);
 		send_note(c, NOTE_WARNING,
@@ -94,6 +110,11 @@ static int group_attach(struct collector *c, struct function *f, unsigned int fr
 		}
 	}
 	return first;
+}
+
+bool function_can_start(const struct function *f)
+{
+	return any_of(i, f->nr_sites, site_starts(&f->sites[i].site) && !f->sites[i].dead);
 }
 
 int function_exits_attach(struct collector *c, struct function *f)
@@ -159,6 +180,8 @@ void function_links_start(struct collector *c, struct function *f)
 		kernel_side_control(c->kernel)->descend_burst++;
 	descend_attach(c, f);
 	function_links_attach(c, f, 0, false);
+	if (function_give_up_patched(c, f))
+		return;
 	/* attaching takes milliseconds: only calls between opening and closing the gate count */
 	now = clock_now(c);
 	function_gate(c, f, true);
@@ -178,4 +201,78 @@ void function_links_stop(struct function *f, bool ends_too)
 	}
 	if (ends_too)
 		f->nr_links = 0;
+}
+
+static void report_sites(struct collector *c, struct function *f)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		struct function_site *s = &f->sites[i];
+
+		if (!s->differs)
+			continue;
+		s->differs = false;
+		send_note(c, NOTE_WARNING,
+			  "%s: the code in memory at 0x%llx of %s differs from its file; it is not "
+			  "probed, so that calls %s there are not counted",
+			  f->meta->label, (unsigned long long)s->site.offset,
+			  c->files.modules[s->site.module - 1].path,
+			  site_starts(&s->site) ? "that begin" : "whose end is seen only");
+	}
+}
+
+bool function_give_up_patched(struct collector *c, struct function *f)
+{
+	if (!f->patched)
+		return false;
+	if (function_can_start(f)) {
+		report_sites(c, f);
+		return false;
+	}
+	if (!f->hopeless)
+		send_note(c, NOTE_WARNING, FUNCTION_PATCHED, f->meta->label);
+	f->hopeless = true;
+	if (f->gate_open)
+		function_gate_close(c, f);
+	function_links_stop(f, true);
+	descend_detach(c, f);
+	f->state = FUNCTION_OFF;
+	function_drop_open(c, f);
+	descend_clocks(c);
+	phases_look(c);
+	return true;
+}
+
+/* If a link is of this group: detach it, and attach the sites of the group again without those that
+ * were given up. */
+static void link_renew(struct collector *c, struct function *f, unsigned int l, enum group group)
+{
+	struct function_links link = f->links[l];
+
+	if (link.exits != (group == GROUP_EXITS) ||
+	    !(group == GROUP_STARTS ? link.starts.nr : link.ends.nr))
+		return;
+	attachment_release(&f->links[l].starts, false);
+	attachment_release(&f->links[l].ends, false);
+	f->links[l] = f->links[--f->nr_links];
+	attach_group(c, f, 0, group, link.pid, link.module);
+}
+
+void functions_code_changed(struct collector *c, uint32_t module, uint64_t offset)
+{
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
+
+		for (unsigned int s = 0; s < f->nr_sites; s++) {
+			struct function_site *fs = &f->sites[s];
+
+			if (fs->dead || fs->site.module != module || fs->site.offset != offset)
+				continue;
+			site_changed(c, f, fs);
+			for (unsigned int l = f->nr_links; l > 0; l--) {
+				if (f->links[l - 1].module == module)
+					link_renew(c, f, l - 1, group_of(&fs->site));
+			}
+		}
+		function_give_up_patched(c, f);
+	}
 }

@@ -5,6 +5,7 @@
 #include "analysis/session/record_codec.h"
 #include "analysis/session/record_copy.h"
 #include "collect/calibrate.h"
+#include "collect/code_check.h"
 #include "collect/descend.h"
 #include "collect/functions_impl.h"
 #include "collect/kernel_symbols.h"
@@ -307,16 +308,21 @@ void function_exits_drop(struct collector *c, struct function *f)
 static void arm_answer(struct collector *c, struct function *f, const struct req_arm *arm,
 		       unsigned int from, int err)
 {
-	bool entry = false;
+	bool entry = function_can_start(f);
 
-	for (unsigned int i = 0; i < f->nr_sites; i++)
-		entry |= site_starts(&f->sites[i].site) && !f->sites[i].dead;
+	f->hopeless |= !entry;
+	if (function_give_up_patched(c, f)) {
+		send_refused(c, arm->epoch, f->op, -CODE_DIFFERS, FUNCTION_PATCHED, f->meta->label);
+		return;
+	}
 	if (err || !entry) {
-		f->hopeless = !entry;
 		send_refused(c, arm->epoch, f->op, err ? err : -EOPNOTSUPP,
 			     err == -ENOEXEC
 				 ? "%s: the kernel cannot single-step an instruction that would "
 				   "need a probe (%s); watch a caller instead"
+			     : err == -ETIMEDOUT || err == -EFAULT
+				 ? "%s: its code in memory cannot be compared with its file (%s), "
+				   "so that it is not probed; try again later"
 				 : "%s: the kernel refuses the probes (%s)",
 			     f->meta->label, strerror(err ? -err : EOPNOTSUPP));
 		return;
@@ -408,8 +414,10 @@ void functions_new_mapping(struct collector *c)
 		if (f->hopeless)
 			continue;
 		function_returns_publish(c, f);
-		if (f->state == FUNCTION_ON)
-			function_links_attach(c, f, 0, true);
+		if (f->state != FUNCTION_ON)
+			continue;
+		function_links_attach(c, f, 0, true);
+		function_give_up_patched(c, f);
 	}
 }
 

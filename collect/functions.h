@@ -29,6 +29,7 @@ struct function_site {
 	struct rec_site site;
 	uint32_t index;		/* index in the site table */
 	bool dead;		/* not attached: refused by the kernel or too expensive */
+	bool differs;		/* dead since its code differs from the file; not reported yet */
 	uint64_t starts_before; /* starts of the function when this site was added */
 };
 
@@ -66,6 +67,7 @@ struct function {
 	uint64_t censored;	   /* number of open calls given up after bursts */
 	bool gate_open;		   /* calls that begin now count */
 	bool hopeless;		   /* every site was refused */
+	bool patched;		   /* the code at a site differs from its file */
 	bool exits_dropped, keep_exits;
 	bool exits_wait;      /* single-stepped exits wait until the call rate is known */
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
@@ -108,6 +110,8 @@ uint64_t function_starts(const struct collector *c, const struct function *f, ui
 uint64_t functions_govern(struct collector *c, uint64_t now);
 /* True if a breakpoint waits for an open call: then read the ring buffer often. */
 bool functions_waiting(const struct collector *c);
+/* The code at this site was changed in memory: remove its probes. */
+void functions_code_changed(struct collector *c, uint32_t module, uint64_t offset);
 /* Remove all functions. */
 void functions_release(struct collector *c);
 /* Detach all probes while the front sleeps; start bursts again when it wakes up. */

@@ -4,6 +4,8 @@
 
 #include "collect/functions.h"
 
+#define FUNCTION_PATCHED "%s: the code in memory differs from its file; it is not probed"
+
 static inline bool site_starts(const struct rec_site *s)
 {
 	return s->role == SITE_ENTRY || s->role == SITE_CALL;
@@ -25,6 +27,13 @@ void function_site_report(struct collector *c, const struct function *f,
  */
 int function_links_attach(struct collector *c, struct function *f, unsigned int from,
 			  bool uncovered);
+/*
+ * Report the sites whose code was found to differ from the file. If none is left at which a call
+ * can begin, end the measurement of the function, and return true.
+ */
+bool function_give_up_patched(struct collector *c, struct function *f);
+/* True if a call can still begin at one of its sites. */
+bool function_can_start(const struct function *f);
 /* Attach the exits in every target. Returns 0 or the first error. */
 int function_exits_attach(struct collector *c, struct function *f);
 /* A burst of a descent may spend a part of the remaining budget. */

@@ -205,6 +205,17 @@ void learn_detach(struct collector *c)
 	}
 }
 
+void learn_code_changed(struct collector *c, uint32_t module, uint64_t offset)
+{
+	for (uint32_t i = 0; c->learning && i < PT_LEARNS; i++) {
+		struct learner *l = &c->learning->one[i];
+
+		/* the next burst is refused, which answers the request */
+		if (l->used && l->req.site.module == module && l->req.site.offset == offset)
+			attachments_release(&l->links);
+	}
+}
+
 uint64_t learn_spending(struct collector *c)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);

@@ -16,6 +16,8 @@ void learn_request(struct collector *c, const struct req_learn *req);
 void learn_rebind(struct collector *c);
 /* Detach the probes, together with those of f0. */
 void learn_detach(struct collector *c);
+/* The code at this site was changed in memory: detach. */
+void learn_code_changed(struct collector *c, uint32_t module, uint64_t offset);
 /* Start bursts that are due, and answer finished requests. */
 void learn_turn(struct collector *c, uint64_t now);
 /* A site's fuse has blown: its burst ends. Returns false if the site is not one of these. */

@@ -2,6 +2,7 @@
 #include "collect/modules.h"
 #include "analysis/base/array.h"
 #include "analysis/base/debug_path.h"
+#include "collect/code_check.h"
 #include "collect/opener.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -322,6 +323,12 @@ bool module_is_vdso(const struct collector *c, uint32_t module)
 	       c->files.modules[module - 1].dev == VDSO_DEV;
 }
 
+bool module_has_file(const struct collector *c, uint32_t module)
+{
+	return module && module <= c->files.nr_modules &&
+	       c->files.modules[module - 1].dev < VDSO_DEV;
+}
+
 int module_content(struct collector *c, uint32_t module)
 {
 	const struct file_mapping *fm;
@@ -366,9 +373,18 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 	if (fd < 0)
 		return fd;
 	err = module_answers(c, module, points);
-	return err ? err
-		   : attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
-				   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
+	if (!err)
+		err = code_check_before(c, module, pid, points);
+	if (err)
+		return err;
+	err = attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
+			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
+	if (err)
+		return err;
+	err = code_check_after(c, module, pid, points);
+	if (err)
+		attachment_release(a, false);
+	return err;
 }
 
 /* Search below the target's root folder first, because a container has its own debug files. */

@@ -57,10 +57,13 @@ void modules_forget(struct collector *c, pid_t pid);
 void perf_map_forget(struct collector *c, pid_t pid);
 /* True for the vDSO, which has no file and cannot be probed. */
 bool module_is_vdso(const struct collector *c, uint32_t module);
+/* False for the vDSO and for code that was made at run time. */
+bool module_has_file(const struct collector *c, uint32_t module);
 /* A descriptor of the file's content, for the parser, or a negative errno. The caller closes
  * it. */
 int module_content(struct collector *c, uint32_t module);
-/* Attach the program of the sites to points of a module, in one process: see attach_points(). */
+/* Attach the program of the sites to points of a module, in one process: see attach_points(), and
+ * code_check.h for the error -CODE_DIFFERS. */
 int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach_points *points,
 		  struct attachment *a);
 /* The address at which `m` maps this place of a file; 0: it maps another one. */

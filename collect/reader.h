@@ -38,7 +38,7 @@ enum {
 };
 
 /* The kind of a request; each kind has its own list of hanging processes. */
-enum reader_kind { READER_MEMORY = 0, READER_PROC, READER_FILES, READER_KINDS };
+enum reader_kind { READER_MEMORY = 0, READER_PROC, READER_FILES, READER_CODE, READER_KINDS };
 
 /*
  * Run `work(argument, fd)` in the reader. `argument` has `size` bytes, which are copied to the

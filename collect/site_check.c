@@ -11,12 +11,13 @@
 
 #include "collect/modules.h"
 #include "collect/opener.h"
+#include "collect/process/code_reader.h"
 #include "collect/state.h"
 
 /* Values of enum boundary (analysis/code/boundary.h), sent as bytes on the socket. */
 enum verdict { VERDICT_GOOD = 1, VERDICT_INSIDE, VERDICT_NO_CODE };
 
-enum { MAX_READERS = 16, KNOWN = 1 << 14, ASK = 512 };
+enum { MAX_READERS = 16, KNOWN = 1 << 14, ASK = 512, VERDICT_MASK = 15 };
 
 /* A code reader process for one module. */
 struct code_reader {
@@ -29,8 +30,10 @@ struct site_checks {
 	struct code_reader readers[MAX_READERS];
 	uint64_t questions;
 	char reason[512];
-	uint64_t known[KNOWN]; /* keys of good sites by hash; 0: none. A new key replaces an old one
-				  with the same hash */
+	struct known_site {
+		uint64_t key;	/* 0: none. A new key replaces an old one with the same hash */
+		uint8_t length; /* of the instruction; 0: not known */
+	} known[KNOWN];		/* good sites by hash */
 };
 
 static uint64_t site_key(uint32_t module, uint64_t offset)
@@ -38,7 +41,7 @@ static uint64_t site_key(uint32_t module, uint64_t offset)
 	return (uint64_t)module << 48 ^ offset;
 }
 
-static uint64_t *known_at(struct site_checks *k, uint64_t key)
+static struct known_site *known_at(struct site_checks *k, uint64_t key)
 {
 	return &k->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 50];
 }
@@ -130,7 +133,7 @@ static const char *module_check(struct collector *c, uint32_t module,
 	for (size_t i = 0; i < nr && n < ASK; i++) {
 		uint64_t key = site_key(module, sites[i]->offset);
 
-		if (sites[i]->module != module || *known_at(c->files.checks, key) == key)
+		if (sites[i]->module != module || known_at(c->files.checks, key)->key == key)
 			continue;
 		offsets[n++] = sites[i]->offset;
 	}
@@ -140,13 +143,16 @@ static const char *module_check(struct collector *c, uint32_t module,
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = site_key(module, offsets[i]);
 
-		if (err || verdicts[i] != VERDICT_GOOD) {
+		uint8_t verdict = verdicts[i] & VERDICT_MASK;
+
+		if (err || verdict != VERDICT_GOOD) {
 			snprintf(c->files.checks->reason, sizeof(c->files.checks->reason),
-				 "%s: 0x%" PRIx64 " in %s", why(err, verdicts[i]), offsets[i],
+				 "%s: 0x%" PRIx64 " in %s", why(err, verdict), offsets[i],
 				 c->files.modules[module - 1].path);
 			return c->files.checks->reason;
 		}
-		*known_at(c->files.checks, key) = key;
+		*known_at(c->files.checks, key) = (struct known_site){
+		    .key = key, .length = verdicts[i] >> CODE_READER_LENGTH_SHIFT};
 	}
 	return NULL;
 }
@@ -163,10 +169,19 @@ const char *sites_check(struct collector *c, const struct rec_site *const *sites
 		uint64_t key = site_key(sites[i]->module, sites[i]->offset);
 
 		/* this also checks all later sites in the same module */
-		if (*known_at(c->files.checks, key) != key)
+		if (known_at(c->files.checks, key)->key != key)
 			wrong = module_check(c, sites[i]->module, sites + i, nr - i);
 	}
 	return wrong;
+}
+
+uint8_t site_length(struct collector *c, uint32_t module, uint64_t offset)
+{
+	const struct rec_site site = {.module = module, .offset = offset}, *one = &site;
+	uint64_t key = site_key(module, offset);
+
+	/* another site with the same hash may have replaced it */
+	return sites_check(c, &one, 1) ? 0 : known_at(c->files.checks, key)->length;
 }
 
 void site_check_release(struct collector *c)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct collector;
 struct rec_site;
@@ -20,4 +21,6 @@ enum { SITE_CHECK_WAIT_MS = 5000 };
  * words, which is valid until the next call.
  */
 const char *sites_check(struct collector *c, const struct rec_site *const *sites, size_t nr);
+/* The length of the instruction at a site that sites_check() has accepted; 0: not known. */
+uint8_t site_length(struct collector *c, uint32_t module, uint64_t offset);
 void site_check_release(struct collector *c);

@@ -73,6 +73,7 @@ struct collector {
 	    *thread_snapshots;	     /* NULL while no thread snapshots are requested */
 	struct waits_tracing *waits; /* NULL: waits are not traced */
 	struct learning *learning;   /* NULL: no indirect calls are examined */
+	struct code_checks *code;    /* NULL: nothing was probed yet */
 };
 
 /* Time since the start of the session, ns. */

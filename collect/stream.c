@@ -61,6 +61,7 @@ void send_reader_notes(struct collector *c)
 	    "known",
 	    "the file system of a mapped file does not respond: functions in that file cannot be "
 	    "found or probed",
+	    "its code cannot be compared with its files, so that no probes are placed in it now",
 	};
 	enum reader_kind kind;
 	pid_t pid;

@@ -2,6 +2,7 @@
 /* The list of targets, which were named by the user or forked by a target: their identity,
  * rights and end. */
 #include "collect/targets.h"
+#include "collect/code_check.h"
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/modules.h"
@@ -87,6 +88,7 @@ static void target_forget(struct collector *c, unsigned int i, const struct reco
 	snapshots_target_ended(c, (uint32_t)t->pid);
 	modules_forget(c, t->pid);
 	functions_forget(c, t->pid);
+	code_check_forget(c, t->pid);
 	send_record(c, end);
 	target_release(t);
 	free(t);
@@ -180,6 +182,7 @@ void target_executed(struct collector *c, uint32_t pid)
 	if (!t || target_refresh(t))
 		return;
 	perf_map_forget(c, t->pid);
+	code_check_forget(c, t->pid);
 	modules_scan(c, t);
 	send_target(c, t);
 }

@@ -29,6 +29,7 @@ struct collector_options {
 	bool waits;	 /* the front may ask for the tracing of waits (REQ_WAITS) */
 	uint32_t layers; /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
+	bool survey; /* compare the code of the targets with their files, for doctor */
 	bool phases; /* count nothing before REQ_PHASES and the first phase */
 	/*
 	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`

@@ -107,7 +107,20 @@ static int range_load(struct asked *a, uint64_t vaddr, bool with_symbols)
 	return err;
 }
 
-static enum boundary answer(struct asked *a, uint64_t offset)
+/* The answer for the start of an instruction, at an address of the cached range. */
+static uint8_t with_length(const struct asked *a, enum boundary found, uint64_t vaddr)
+{
+	const struct cached_code *r = &a->range;
+	size_t at = (size_t)(vaddr - r->start);
+	struct insn insn;
+
+	if (found == BOUNDARY_YES &&
+	    !decode_insn(a->decoder, r->code + at, r->boundaries.size - at, vaddr, &insn))
+		return (uint8_t)(found | (unsigned int)insn.length << CODE_READER_LENGTH_SHIFT);
+	return (uint8_t)found;
+}
+
+static uint8_t answer(struct asked *a, uint64_t offset)
 {
 	struct cached_code *r = &a->range;
 	enum boundary found;
@@ -122,8 +135,9 @@ static enum boundary answer(struct asked *a, uint64_t offset)
 	found = boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);
 	/* loading many symbols is slow: do it only if there is no answer without them */
 	if (found == BOUNDARY_YES || r->with_symbols || range_load(a, vaddr, true))
-		return found;
-	return boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);
+		return with_length(a, found, vaddr);
+	found = boundaries_check(&r->boundaries, a->decoder, r->code, vaddr);
+	return with_length(a, found, vaddr);
 }
 
 int code_reader_serve(int socket, int fd)
@@ -147,7 +161,7 @@ int code_reader_serve(int socket, int fd)
 		if (!nr)
 			break;
 		for (size_t i = 0; i < nr; i++)
-			answers[i] = (uint8_t)answer(&a, offsets[i]);
+			answers[i] = answer(&a, offsets[i]);
 		if (send(socket, answers, nr, MSG_NOSIGNAL) != (ssize_t)nr)
 			break;
 	}

@@ -124,18 +124,18 @@ def cpu_ticks(pid):
 
 
 def roles(program):
-    """Told apart by what they may do: the collector and its cleaner keep capabilities, all others have none."""
-    found = {"collector": [], "cleaner": [], "others": []}
+    """Told apart by what they may do: the collector and its two helpers keep capabilities, all others have none."""
+    found = {"collector": [], "cleaner": [], "reader": [], "others": []}
     for pid in program.note_family():
         status = proc_status(pid)
-        if status["Name"].strip() == "probe-cleaner":
-            found["cleaner"].append(pid)
+        if status["Name"].strip() in ("probe-cleaner", "peaktop-reader"):
+            found[status["Name"].strip().rpartition("-")[2]].append(pid)
         else:
             found["collector" if int(status["CapEff"], 16) else "others"].append(pid)
     return found
 
 
-@case("front and parser have no capabilities; collector and cleaner keep the same few; all have no_new_privs, a seccomp filter")
+@case("front and parser have no capabilities; collector, reader and cleaner keep the same few; all have no_new_privs, a seccomp filter")
 def privileges():
     t, program = attached()
     found = roles(program)
@@ -145,6 +145,11 @@ def privileges():
     kept = int(proc_status(found["collector"][0])["CapPrm"], 16)
     cleaner = int(proc_status(found["cleaner"][0])["CapPrm"], 16)
     check(not cleaner & ~kept, "the cleaner may do more than the collector: %x, %x" % (cleaner, kept))
+    # the reader runs as long as code is compared
+    check(len(found["reader"]) <= 1, "readers: %s" % found)
+    for pid in found["reader"]:
+        reader = int(proc_status(pid)["CapPrm"], 16)
+        check(not reader & ~kept, "the reader may do more than the collector: %x, %x" % (reader, kept))
     for pid in found["others"]:
         status = proc_status(pid)
         # CapBnd may stay where CAP_SETPCAP was missing; it is worth nothing with no_new_privs

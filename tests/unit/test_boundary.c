@@ -195,7 +195,8 @@ static void serve_self(void **state)
 
 		assert_int_equal(
 		    decode_insn(decoder, code + at, (size_t)f->size - at, f->vaddr + at, &insn), 0);
-		assert_int_equal(answers[at], BOUNDARY_YES);
+		assert_int_equal(answers[at],
+				 BOUNDARY_YES | insn.length << CODE_READER_LENGTH_SHIFT);
 		for (size_t i = 1; i < insn.length && at + i < nr; i++)
 			assert_int_equal(answers[at + i], BOUNDARY_INSIDE);
 		at += insn.length;

@@ -112,6 +112,20 @@ static void module_text(const char *path, const struct coverage *all, FILE *out)
 	}
 }
 
+/* What limits the probes in this target. */
+static void limits_text(const struct model *m, FILE *out)
+{
+	char what[1024], remedy[1024];
+
+	for (size_t i = 0; i < model_nr_checks(m); i++) {
+		const struct rec_check *c = model_check(m, i);
+
+		if (!c->ok)
+			fprintf(out, "%s\n  %s\n", sanitise(what, sizeof(what), c->needed_for),
+				sanitise(remedy, sizeof(remedy), c->remedy));
+	}
+}
+
 static int cover_all(struct front *f, const struct options *o)
 {
 	static struct coverage coverage; /* static: a late reply may write to it */
@@ -135,13 +149,14 @@ static int cover_all(struct front *f, const struct options *o)
 			module_text(path, &coverage, stdout);
 	}
 	if (!o->json) {
+		limits_text(front_model(f), stdout);
 		json_decref(list);
 		return output_status(fflush(stdout) ? -errno : 0);
 	}
 	meta = model_meta(front_model(f));
 	doc = output_json_head(front_model(f), "doctor", &oo);
 	json_put(doc, "kernel", json_string(meta ? meta->kernel : ""));
-	json_put(doc, "checks", json_array());
+	json_put(doc, "checks", output_checks_json(front_model(f)));
 	json_put(doc, "coverage", list);
 	return output_status(json_write(doc, JSON_LINE, stdout));
 }

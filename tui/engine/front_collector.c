@@ -107,6 +107,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->fine_begin = fo->screen;
 	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);
 	c->descends = fo->descends;
+	c->survey = o->verb == VERB_DOCTOR;
 	c->waits = may_ask_for_waits(fo);
 	c->layers = layers_of(fo);
 	c->resolution = o->resolution;

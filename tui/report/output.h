@@ -41,6 +41,8 @@ int output_watch_json(struct model *m, const struct output_options *o, FILE *f);
 int output_watch_text(struct model *m, const struct output_options *o, FILE *f);
 int output_doctor_json(struct model *m, const struct output_options *o, FILE *f);
 int output_doctor_text(struct model *m, const struct output_options *o, FILE *f);
+/* The checks of doctor, as an array. */
+struct json_t *output_checks_json(const struct model *m);
 
 /*
  * A new jansson object with the fields of every document (peaktop, version, kind, target,

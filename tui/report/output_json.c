@@ -451,14 +451,11 @@ int output_watch_json(struct model *m, const struct output_options *o, FILE *f)
 	return err ? err : json_write_end(f);
 }
 
-int output_doctor_json(struct model *m, const struct output_options *opt, FILE *f)
+json_t *output_checks_json(const struct model *m)
 {
-	const struct rec_meta *meta = model_meta(m);
-	json_t *head, *checks = json_array(), *o;
+	json_t *checks = json_array(), *o;
 	const struct rec_check *c;
 
-	head = output_json_head(m, "doctor", opt);
-	json_put(head, "kernel", text(meta ? meta->kernel : ""));
 	for (size_t i = 0; i < model_nr_checks(m); i++) {
 		c = model_check(m, i);
 		o = json_object();
@@ -469,6 +466,15 @@ int output_doctor_json(struct model *m, const struct output_options *opt, FILE *
 			json_put_text(o, "remedy", c->remedy);
 		json_append(checks, o);
 	}
-	json_put(head, "checks", checks);
+	return checks;
+}
+
+int output_doctor_json(struct model *m, const struct output_options *opt, FILE *f)
+{
+	const struct rec_meta *meta = model_meta(m);
+	json_t *head = output_json_head(m, "doctor", opt);
+
+	json_put(head, "kernel", text(meta ? meta->kernel : ""));
+	json_put(head, "checks", output_checks_json(m));
 	return json_write(head, JSON_LINE, f);
 }
