@@ -241,6 +241,9 @@ struct thread_info {
 };
 /* What the threads of a process share; its sums are those of ended threads. */
 struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads that have not ended */
 	unsigned long min_flt, maj_flt;
 	unsigned long long sum_sched_runtime;
 };
@@ -257,6 +260,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *real_parent;
 	int on_cpu;
+	int exit_state;
 	int nr_dirtied;
 	struct files_struct *files;
 	u64 timer_slack_ns;

@@ -49,12 +49,38 @@ static char *read_text(int dir, const char *name)
 	return text;
 }
 
+/* Returns the file name of a process's program, "" if it is not known. */
+static void program_read(pid_t shown, char *out, size_t n)
+{
+	char path[32], exe[4096], *slash;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)shown);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	snprintf(out, n, "%.63s", slash ? slash + 1 : exe);
+}
+
+/* A kernel thread or a zombie has no arguments. */
+static bool has_arguments(pid_t shown)
+{
+	char path[32], *text;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)shown);
+	text = read_text(AT_FDCWD, path);
+	has = text && text[0];
+	free(text);
+	return has;
+}
+
 /* Read what is needed of a process; false: it has ended. */
 static bool process_read(int proc, const char *pid, struct target_process *p)
 {
 	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char exe[4096], *comm, *arguments;
-	ssize_t n;
+	pid_t shown;
+	char *comm;
 
 	*p = (struct target_process){.pid = (pid_t)strtol(pid, NULL, 10)};
 	if (dir < 0)
@@ -62,20 +88,16 @@ static bool process_read(int proc, const char *pid, struct target_process *p)
 	comm = read_text(dir, "comm");
 	if (comm)
 		snprintf(p->comm, sizeof(p->comm), "%.*s", (int)strcspn(comm, "\n"), comm);
-	/* a kernel thread or a zombie has no arguments */
-	arguments = read_text(dir, "cmdline");
-	p->has_memory = arguments && arguments[0];
-	n = readlinkat(dir, "exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	if (n > 0) {
-		const char *slash = strrchr(exe, '/');
-
-		snprintf(p->exe, sizeof(p->exe), "%.63s", slash ? slash + 1 : exe);
-	}
 	p->cgroups = read_text(dir, "cgroup");
 	close(dir);
 	free(comm);
-	free(arguments);
+	shown = p->pid;
+	p->has_memory = has_arguments(shown);
+	if (!p->has_memory) {
+		shown = process_number(p->pid);
+		p->has_memory = shown != p->pid && has_arguments(shown);
+	}
+	program_read(shown, p->exe, sizeof(p->exe));
 	return p->comm[0] && p->cgroups;
 }
 

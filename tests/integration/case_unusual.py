@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that are built or run in an unusual way: each beside a control that does the same in the usual way."""
+from descents import *
+from harness import *
+
+
+def state_of(pid, tid=None):
+    with open("/proc/%d/task/%d/stat" % (pid, tid or pid)) as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+def main_gone(*args):
+    target = Target("main_gone", *args)
+    wait_for(lambda: state_of(target.pid) == "Z", "its main thread ends")
+    return target
+
+
+# --- the main thread has ended
+
+@case("the main thread has ended: each call is counted, as in a process whose main thread lives")
+def main_ended_counts():
+    for gone in (True, False):
+        t = main_gone(500, 1000) if gone else Target("main_gone", 500, 1000, "keep")
+        with NothingLeft(t.pid):
+            truth, document = watch(t, "-f", "serve", "-f", "serve_wait")
+            for name in ("serve", "serve_wait"):
+                equal("calls of " + name, operation(document, name)["calls"], truth["serve"]["calls"])
+            equal("a note about it", any("main thread" in note for note in document["notes"]), gone)
+            t.finish()
+
+
+@case("the main thread ends while it is watched: no call is lost")
+def main_ends_meanwhile():
+    t = Target("main_gone", 500, 1000, "late")
+    equal("state of the main thread", state_of(t.pid) == "Z", False)
+    truth, document = watch(t, "-f", "serve")
+    equal("state of the main thread", state_of(t.pid), "Z")
+    equal("calls", operation(document, "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+
+
+@case("the calls of another process that runs the same file do not count for one whose main thread has ended")
+def main_ended_other():
+    other = Target("main_gone", 2000, 1000)
+    wait_for(lambda: state_of(other.pid) == "Z", "its main thread ends")
+    t = main_gone(500, 1000)
+    other.go()
+    truth, document = watch(t, "-f", "serve")
+    equal("calls", operation(document, "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+    other.truth()
+    other.finish()
+
+
+@case("the main thread has ended: its other threads are listed with their stacks, by pid and by name, and the dead one is not")
+def main_ended_open():
+    t = main_gone(100000, 200000)
+    t.go()
+    wait_for(lambda: all(state_of(t.pid, int(tid)) in ("S", "Z") for tid in os.listdir("/proc/%d/task" % t.pid)), "it sleeps")
+    for target in (["-p", t.pid], ["-n", "main_gone"]):
+        status, program = run_peaktop("descend", *target, "--open", "--json")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        document = program.document()
+        equal("pid", document["target"]["pid"], t.pid)
+        check(document["target"]["exe"].endswith("/main_gone"), document["target"])
+        equal("threads", sorted(call["tid"] for call in document["open_calls"]),
+              sorted(int(tid) for tid in os.listdir("/proc/%d/task" % t.pid) if int(tid) != t.pid))
+        for call in document["open_calls"]:
+            check("work" in [f["function"] for f in call["frames"]], "its stack: %s" % call)
+
+
+@case("the main thread has ended: a descent finds where its calls spend their time")
+def main_ended_descend():
+    for gone in (True, False):
+        t = main_gone(1000000, 1000) if gone else Target("main_gone", 1000000, 1000, "keep")
+        t.go()
+        document = descend(t.pid, "serve")
+        first_path(document, "serve", "serve_wait", kinds=("sleep",))
+
+
+@case("a process of which no thread lives is a zombie still")
+def all_ended():
+    p = subprocess.Popen([os.path.join(TARGETS, "main_gone"), "1", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_for(lambda: not alive(p.pid), "it is a zombie", 60)
+    status, program = run_peaktop("watch", "-p", p.pid)
+    p.wait()
+    equal("exit status", status, 1)
+    check("already ended (zombie)" in program.error_text(), program.error_text())
+
+
+main()
