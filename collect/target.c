@@ -213,20 +213,18 @@ const char *target_forbidden_by(void)
 
 int target_open(struct target *t, pid_t pid)
 {
-	char path[64];
 	int err;
 
 	*t = (struct target){.pid = pid, .pidfd = -1};
 	if (pid <= 0)
 		return -ESRCH;
-	/* pidfd_open() refuses threads with EINVAL; /proc/TID exists for them, too */
+	/* pidfd_open() refuses threads, with EINVAL or, on Linux 6.18, with ENOENT */
 	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t->pidfd < 0) {
 		err = -errno;
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL
-		       : err == -EINVAL				 ? -ESRCH
-								 : err;
+		if (err != -EINVAL && err != -ENOENT)
+			return err;
+		return thread_process(pid) ? -EINVAL : -ESRCH;
 	}
 	err = target_refresh(t);
 	if (!err)

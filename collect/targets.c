@@ -55,8 +55,6 @@ static const char *target_why_not(int err)
 	switch (err) {
 	case -ESRCH:
 		return "no such process; see ps -e";
-	case -EINVAL:
-		return "this is a thread id; give the pid of its process";
 	case -ECHILD:
 		return "the process has already ended (zombie)";
 	case -EISDIR:
@@ -77,7 +75,19 @@ static const char *target_why_not(int err)
 
 void target_refused(struct collector *c, uint32_t epoch, pid_t pid, int err)
 {
-	send_refused(c, epoch, 0, err, "pid %d: %s", pid, target_why_not(err));
+	pid_t process = err == -EINVAL ? thread_process(pid) : 0;
+	char comm[TARGET_COMM];
+
+	if (!process) {
+		send_refused(c, epoch, 0, err, "pid %d: %s", pid,
+			     target_why_not(err == -EINVAL ? -ESRCH : err));
+		return;
+	}
+	target_thread_comm(process, process, comm, sizeof(comm));
+	send_refused(c, epoch, 0, err,
+		     "pid %d: this is a thread of process %d (%s); give -p %d for the process, or "
+		     "--thread %d for this thread alone",
+		     pid, process, comm, process, pid);
 }
 
 static void target_forget(struct collector *c, unsigned int i, const struct record *end)

@@ -42,6 +42,16 @@ pid_t live_thread(pid_t pid)
 	return found;
 }
 
+pid_t thread_process(pid_t tid)
+{
+	char buf[1024], *line;
+
+	if (small_file_read(buf, sizeof(buf), "/proc/%d/status", tid) <= 0)
+		return 0;
+	line = strstr(buf, "\nTgid:");
+	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : 0;
+}
+
 pid_t proc_number(pid_t pid)
 {
 	pid_t tid = live_thread(pid);

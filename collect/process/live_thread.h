@@ -11,6 +11,8 @@
 /* Returns the pid, or, if the main thread has ended, the id of the first thread that has not. 0: no
  * thread lives. Waits for no process. */
 pid_t live_thread(pid_t pid);
+/* The process that a thread belongs to; 0: there is no such thread. */
+pid_t thread_process(pid_t tid);
 /* The number under which /proc has the memory and the files of a process: that thread, or the pid
  * if there is none. */
 pid_t proc_number(pid_t pid);

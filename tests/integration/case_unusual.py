@@ -88,4 +88,53 @@ def all_ended():
     check("already ended (zombie)" in program.error_text(), program.error_text())
 
 
+# --- threads
+
+def other_thread(pid):
+    return next(int(tid) for tid in os.listdir("/proc/%d/task" % pid) if int(tid) != pid)
+
+
+@case("the id of a thread in place of a pid: its process is named, and nothing is measured")
+def thread_as_pid():
+    t = Target("main_gone", 10, 1000, "keep")
+    tid = other_thread(t.pid)
+    for verb in (["watch"], ["descend"], ["chains"], ["record", "-o", os.path.join(scratch(), "session")]):
+        status, program = run_peaktop(*verb, "-p", tid)
+        equal("exit status of %s" % verb, status, 1)
+        wanted = "pid %d: this is a thread of process %d (main_gone); give -p %d" % (tid, t.pid, t.pid)
+        check(wanted in program.error_text(), program.error_text())
+    t.go()
+    t.truth()
+    t.finish()
+
+
+@case("--thread: only the calls of this thread count, with its process given or not; beside it, all threads")
+def one_thread():
+    for target, share in ((["--thread"], 2), (["-p", "PID", "--thread"], 2), (["-p", "PID"], 1)):
+        t = Target("main_gone", 300, 1000, "keep")
+        tid = other_thread(t.pid)
+        words = [t.pid if word == "PID" else word for word in target] + ([tid] if share == 2 else [])
+        program = Peaktop("watch", *words, "-f", "serve", "--json", "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        document = program.document()
+        equal("pid", document["target"]["pid"], t.pid)
+        equal("calls", operation(document, "serve")["calls"] * share, truth["serve"]["calls"])
+        equal("a note", any("only thread %d is measured" % tid in note for note in document["notes"]), share == 2)
+        t.finish()
+
+
+@case("--thread of another process, of nobody, and with a command: refused in words")
+def wrong_thread():
+    t, other = Target("main_gone", 10, 1000, "keep"), Target("sleeper", wait=False)
+    for words, status, said in ((["-p", other.pid, "--thread", t.pid], 2, "thread of process %d" % t.pid),
+                                (["--thread", 4194303], 1, "no such thread"),
+                                (["--thread", t.pid, "--", "true"], 2, "cannot be combined with -- CMD")):
+        got, program = run_peaktop("watch", "--for", 1, *words)
+        equal("exit status of %s (%s)" % (words, program.error_text()), got, status)
+        check(said in program.error_text(), program.error_text())
+
+
 main()

@@ -395,29 +395,56 @@ static int by_word(struct target_search *s, bool may_pick)
 	return nothing_named(s, name);
 }
 
+/* The process of --thread is the target. If another target was given, it must have this thread. */
+static int check_thread(struct target_search *s)
+{
+	struct options *o = s->options;
+	pid_t pid = process_of_thread((pid_t)o->thread);
+
+	if (!pid)
+		return refuse(s, EXIT_NO_ANSWER, "--thread %u: no such thread; see ps -eL",
+			      o->thread);
+	if (!o->nr_pids && !o->bare)
+		o->pids[o->nr_pids++] = pid;
+	if (o->nr_pids && !any_of(i, o->nr_pids, o->pids[i] == pid))
+		return refuse(s, EXIT_USAGE,
+			      "--thread %u: this is a thread of process %d, which is not the "
+			      "target; give -p %d, or --thread alone",
+			      o->thread, (int)pid, (int)pid);
+	return 0;
+}
+
+/* Find the processes of a target that is not given by pids. */
+static int resolve_words(struct target_search *s, bool may_pick)
+{
+	struct options *o = s->options;
+	int status, err = list_read(&s->list);
+
+	s->set.at = calloc(s->list.nr + 1, sizeof(*s->set.at));
+	if (err || !s->set.at)
+		status = refuse(s, EXIT_NO_ANSWER, "cannot read /proc: %s",
+				strerror(err ? -err : ENOMEM));
+	else if (o->name)
+		status = by_name(s, o->name);
+	else if (o->unit)
+		status = by_unit(s, o->unit);
+	else if (o->cgroup)
+		status = by_cgroup(s, o->cgroup);
+	else if (o->container)
+		status = by_container(s, o->container, "--container ");
+	else
+		status = by_word(s, may_pick);
+	free(s->set.at);
+	list_release(&s->list);
+	return status;
+}
+
 int target_resolve(struct options *o, bool may_pick, char *error, size_t n)
 {
 	struct target_search s = {.options = o, .error = error, .n = n};
-	int status, err;
+	int status = 0;
 
-	if (!o->name && !o->unit && !o->cgroup && !o->container && !o->bare)
-		return 0;
-	err = list_read(&s.list);
-	s.set.at = calloc(s.list.nr + 1, sizeof(*s.set.at));
-	if (err || !s.set.at)
-		status = refuse(&s, EXIT_NO_ANSWER, "cannot read /proc: %s",
-				strerror(err ? -err : ENOMEM));
-	else if (o->name)
-		status = by_name(&s, o->name);
-	else if (o->unit)
-		status = by_unit(&s, o->unit);
-	else if (o->cgroup)
-		status = by_cgroup(&s, o->cgroup);
-	else if (o->container)
-		status = by_container(&s, o->container, "--container ");
-	else
-		status = by_word(&s, may_pick);
-	free(s.set.at);
-	list_release(&s.list);
-	return status;
+	if (o->name || o->unit || o->cgroup || o->container || o->bare)
+		status = resolve_words(&s, may_pick);
+	return !status && o->thread ? check_thread(&s) : status;
 }

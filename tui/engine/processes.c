@@ -48,6 +48,11 @@ static void user_name(uid_t uid, char *out, size_t n)
 	snprintf(out, n, "%s", last);
 }
 
+pid_t process_of_thread(pid_t tid)
+{
+	return thread_process(tid);
+}
+
 pid_t process_number(pid_t pid)
 {
 	return proc_number(pid);

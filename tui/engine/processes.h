@@ -21,6 +21,8 @@ struct picker_process {
 	bool kernel;	     /* a kernel thread */
 };
 
+/* The process that a thread belongs to; 0: there is no such thread. */
+pid_t process_of_thread(pid_t tid);
 /* The number under which /proc shows the memory of a process: its pid, or a thread if its main
  * thread has ended. */
 pid_t process_number(pid_t pid);
