@@ -297,6 +297,15 @@ struct bpf_iter__task_file {
 	u32 fd;
 	struct file *file;
 };
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512];
+};
+struct bpf_iter__ksym { /* since 6.0 */
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
+};
 
 struct gendisk {
 	int major;

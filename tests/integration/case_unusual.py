@@ -137,4 +137,43 @@ def wrong_thread():
         check(said in program.error_text(), program.error_text())
 
 
+# --- the kernel's names
+
+class Restrict:
+    """kernel.kptr_restrict with this value, and what it was afterwards, whatever happens."""
+    path = "/proc/sys/kernel/kptr_restrict"
+
+    def __init__(self, value):
+        self.value = value
+
+    def write(self, value):
+        with open(self.path, "w") as f:
+            f.write(value)
+
+    def __enter__(self):
+        with open(self.path) as f:
+            self.before = f.read().strip()
+        self.write(self.value)
+
+    def __exit__(self, kind, value, trace):
+        self.write(self.before)
+
+
+@case("kernel.kptr_restrict=2 hides no name of a kernel function: kinds of causes stay what they are", alone=True)
+def hidden_names():
+    for value in ("2", "1"):
+        t = main_gone(100000, 200000)
+        t.go()
+        with Restrict(value):
+            status, program = run_peaktop("doctor", "--json")
+            equal("exit status of doctor", status, 0)
+            status, walk = run_peaktop("descend", "-p", t.pid, "--timeout", 2, "--json")
+        found = [c for c in program.document()["checks"] if c["name"] == "names of kernel functions"]
+        equal("checks of the names", [c["ok"] for c in found], [True])
+        text = json.dumps(walk.document())
+        check("hrtimer_nanosleep" in text, "in which function of the kernel the threads wait: %s" % text[:600])
+        check('"kind": "sleep"' in text, "the kind of their wait: %s" % text[:600])
+        check(alive(t.pid), "the target died")
+
+
 main()
