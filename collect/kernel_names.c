@@ -92,7 +92,8 @@ static void names_read(void)
 	qsort(names, nr_names, sizeof(*names), by_address);
 }
 
-void kernel_names_prepare(void)
+/* Read the names, unless they were read before. */
+static void kernel_names_prepare(void)
 {
 	if (!tried)
 		names_read();

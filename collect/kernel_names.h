@@ -28,8 +28,6 @@ struct kernel_place {
 /* The function at this address and its start. Returns false if it is not known. */
 bool kernel_place_of(uint64_t address, struct kernel_place *out);
 size_t kernel_names_count(void);
-/* Read the names now, which takes long; else the first question does. */
-void kernel_names_prepare(void);
 /* True if the name begins with one of this list, which ends with NULL. */
 static inline bool kernel_name_begins(const char *name, const char *const *list)
 {
