@@ -331,14 +331,22 @@ INLINE void count_cold(u64 now)
 	*last = now;
 }
 
+/* True if hits of this probe count in this process. */
+INLINE bool site_counts(struct pt_control *c, u64 cookie, u32 tgid)
+{
+	u32 only = cookie >> PT_COOKIE_PID;
+
+	return is_target(c, tgid) && (!only || only == tgid);
+}
+
 INLINE int site_hit(struct pt_regs *ctx)
 {
-	u64 now, id = bpf_get_current_pid_tgid();
-	u32 index = (u32)bpf_get_attach_cookie(ctx);
+	u64 now, id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);
+	u32 index = (u32)cookie;
 	struct pt_control *c = the_control();
 	struct pt_site *s = bpf_map_lookup_elem(&sites, &index);
 
-	if (!c || !s || !is_target(c, id >> 32))
+	if (!c || !s || !site_counts(c, cookie, id >> 32))
 		return 0;
 	/* an end uses the time before its own work; a start reads the clock again after its
 	 * work */

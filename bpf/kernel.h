@@ -241,6 +241,9 @@ struct thread_info {
 };
 /* What the threads of a process share; its sums are those of ended threads. */
 struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads that have not ended */
 	unsigned long min_flt, maj_flt;
 	unsigned long long sum_sched_runtime;
 };
@@ -257,6 +260,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *real_parent;
 	int on_cpu;
+	int exit_state;
 	int nr_dirtied;
 	struct files_struct *files;
 	u64 timer_slack_ns;
@@ -292,6 +296,15 @@ struct bpf_iter__task_file {
 	struct task_struct *task;
 	u32 fd;
 	struct file *file;
+};
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512];
+};
+struct bpf_iter__ksym { /* since 6.0 */
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
 };
 
 struct gendisk {

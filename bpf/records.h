@@ -110,7 +110,9 @@ enum pt_site_flags {
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
 
-/* What the probe at one address does. The probe's cookie is the index in the site table. */
+/* What the probe at one address does. The probe's cookie is the index in this table, and in its
+ * upper half the only process that counts (0: the kernel limits the probe). */
+enum { PT_COOKIE_PID = 32 };
 struct pt_site {
 	pt_u32 flags;
 	pt_u32 start_slot;

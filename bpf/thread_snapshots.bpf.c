@@ -324,6 +324,13 @@ INLINE void usage_fill(struct pt_task_now *r, struct task_struct *task)
 	    BPF_CORE_READ(task, signal, min_flt) + BPF_CORE_READ(task, signal, maj_flt);
 }
 
+/* True for a thread that has ended before its process: a main thread stays listed until the last
+ * thread ends. */
+INLINE bool has_ended_alone(struct task_struct *task)
+{
+	return task->exit_state && BPF_CORE_READ(task, signal, live.counter) > 0;
+}
+
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
@@ -333,7 +340,7 @@ int on_task(struct bpf_iter__task *ctx)
 	u32 zero = 0;
 	long got;
 
-	if (!task || !c || !is_target(c, task->tgid))
+	if (!task || !c || !is_target(c, task->tgid) || has_ended_alone(task))
 		return 0;
 	r = bpf_map_lookup_elem(&task_room, &zero);
 	if (!r)
@@ -406,7 +413,8 @@ int on_waits_task(struct bpf_iter__task *ctx)
 	struct pt_control *c = the_control();
 	struct pt_follow *f;
 
-	if (!task || !waits_on(c) || !is_target(c, task->tgid) || follow_of(c, task))
+	if (!task || !waits_on(c) || !is_target(c, task->tgid) || has_ended_alone(task) ||
+	    follow_of(c, task))
 		return 0;
 	f = follow_begin(c, task, 0, NEVER);
 	if (!f)

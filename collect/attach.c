@@ -257,6 +257,8 @@ static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
 		       struct attach_points *points)
 {
 	int pmu = event_source("/sys/bus/event_source/devices/uprobe/type", "%d"), err = 0;
+	/* an event of every process is opened on CPU 0, but its probe acts on all CPUs */
+	const struct event_scope scope = {.pid = pid ? pid : -1, .cpu = pid ? -1 : 0};
 	struct perf_event_attr attr = {.type = (uint32_t)pmu};
 	char path[64];
 
@@ -269,8 +271,7 @@ static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
 	attr.config1 = (uint64_t)(uintptr_t)path;
 	for (size_t i = 0; i < points->nr; i++) {
 		attr.config2 = points->list[i].offset;
-		err = attach_event(prog, &attr, &(struct event_scope){.pid = pid, .cpu = -1},
-				   points->list[i].cookie, &a->fd[a->nr]);
+		err = attach_event(prog, &attr, &scope, points->list[i].cookie, &a->fd[a->nr]);
 		if (err) {
 			points->refused = i;
 			break;

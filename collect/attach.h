@@ -46,9 +46,9 @@ struct attachments {
 bool attach_has_multi(void);
 
 /*
- * Attach `prog` to the points of the file open at `file_fd`, in the process `pid` only. Returns
- * 0 or a negative errno (-EOPNOTSUPP for the kernel's ENOTSUPP, 524). On failure nothing stays
- * attached, and points->refused is set.
+ * Attach `prog` to the points of the file open at `file_fd`, in the process `pid` only (0: in every
+ * process). Returns 0 or a negative errno (-EOPNOTSUPP for the kernel's ENOTSUPP, 524). On failure
+ * nothing stays attached, and points->refused is set.
  */
 int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
 		  struct attach_points *points);

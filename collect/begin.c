@@ -2,6 +2,7 @@
 #include "collect/begin.h"
 #include "collect/calibrate.h"
 #include "collect/code_survey.h"
+#include "collect/kernel_names.h"
 #include "collect/launch.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -137,6 +138,7 @@ int collector_begin(struct collector *c)
 	}
 	if (front_is_gone(c))
 		return -EPIPE;
+	kernel_names_fall_back(c->kernel, kernel_side_names);
 	control = kernel_side_control(c->kernel);
 	err = kernel_side_attach_life(c->kernel);
 	if (err) {

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/process/live_thread.h"
 #include "collect/reader.h"
 
 /* Bits of an entry of /proc/PID/pagemap. */
@@ -159,7 +160,7 @@ static int process_is_there(pid_t pid)
 static int64_t compare_work(void *argument, int *unused)
 {
 	struct compare_order *o = argument;
-	struct code_source s = {.pid = o->pid, .memory = -1, .file = -1};
+	struct code_source s = {.pid = proc_number(o->pid), .memory = -1, .file = -1};
 	int err = 0;
 
 	(void)unused;
@@ -227,7 +228,7 @@ static int page_survey(struct code_source *s, struct code_survey *v, uint64_t ad
 static int64_t survey_work(void *argument, int *unused)
 {
 	struct survey_order *o = argument;
-	struct code_source s = {.pid = o->pid, .memory = -1, .file = -1};
+	struct code_source s = {.pid = proc_number(o->pid), .memory = -1, .file = -1};
 	int err = 0;
 
 	(void)unused;

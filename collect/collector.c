@@ -344,6 +344,7 @@ static void timers(struct collector_loop *l)
 		for (unsigned int i = 0; i < c->targets.nr; i++)
 			modules_look(c, c->targets.list[i]);
 		targets_check(c);
+		targets_main_check(c);
 		slice_end(c, false);
 		slice_next(c, c->slice.end);
 		if (c->slice.end < now)

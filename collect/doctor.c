@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect/calibrate.h"
+#include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
 #include "collect/process/small_file.h"
 #include "collect/state.h"
@@ -92,6 +93,16 @@ static void check_layers(struct collector *c)
 	kernel_side_layers(c->kernel, 0);
 }
 
+static void check_kernel_names(struct collector *c)
+{
+	kernel_names_fall_back(c->kernel, kernel_side_names);
+	check(c, "names of kernel functions", kernel_names_count() > 0,
+	      "kinds of causes inside of the kernel, kernel stacks",
+	      "CAP_SYSLOG, and kernel.kptr_restrict of 0 or 1, or Linux 6.1");
+	kernel_names_release();
+	kernel_names_fall_back(NULL, NULL);
+}
+
 static void check_probes(struct collector *c)
 {
 	enum uprobe_method method = kernel_side_uprobes(c->kernel);
@@ -147,6 +158,7 @@ int collector_doctor(int fd)
 	if (!err) {
 		check_layers(c);
 		check_probes(c);
+		check_kernel_names(c);
 		send_constants(c);
 		send_note(c, NOTE_INFO,
 			  "probe hit: %u ns emulated, %u ns single-stepped (%u and %u ns of that "

@@ -21,6 +21,15 @@ static size_t nr_names, cap_names, text_bytes, cap_text;
 static uint64_t base;
 static bool tried;
 
+static const struct kernel_side *iterated;
+static kernel_names_iterator iterate;
+
+void kernel_names_fall_back(const struct kernel_side *k, kernel_names_iterator iterator)
+{
+	iterated = k;
+	iterate = iterator;
+}
+
 void kernel_names_release(void)
 {
 	free(names);
@@ -44,35 +53,47 @@ static int by_address(const void *a, const void *b)
 	return ascending(x->address, y->address) ?: ascending(x->text, y->text);
 }
 
-static void names_read(void)
+static void name_add(uint64_t address, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	if (!strcmp(name, "_stext"))
+		base = address;
+	if (!room(n))
+		return;
+	names[nr_names++] = (struct name){address, (uint32_t)text_bytes};
+	memcpy(texts + text_bytes, name, n);
+	text_bytes += n;
+}
+
+static void kallsyms_read(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512], type;
 	uint64_t address;
 
-	tried = true;
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {
-		size_t n;
-
-		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3 || !address ||
-		    !strchr("tTwW", type))
-			continue;
-		if (!strcmp(name, "_stext"))
-			base = address;
-		n = strlen(name) + 1;
-		if (!room(n))
-			break;
-		names[nr_names++] = (struct name){address, (uint32_t)text_bytes};
-		memcpy(texts + text_bytes, name, n);
-		text_bytes += n;
+		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) == 3 && address &&
+		    strchr("tTwW", type))
+			name_add(address, name);
 	}
 	fclose(f);
+}
+
+static void names_read(void)
+{
+	tried = true;
+	kallsyms_read();
+	/* kernel.kptr_restrict=2 hides the addresses even from root */
+	if (!nr_names && iterated)
+		iterate(iterated, name_add);
 	qsort(names, nr_names, sizeof(*names), by_address);
 }
 
-void kernel_names_prepare(void)
+/* Read the names, unless they were read before. */
+static void kernel_names_prepare(void)
 {
 	if (!tried)
 		names_read();

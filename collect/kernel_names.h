@@ -8,6 +8,16 @@
 #include <stdint.h>
 #include <string.h>
 
+struct kernel_side;
+/* Call `each` for each function of the kernel, by an iterator, which Linux 6.1 has. Returns 0 or a
+ * negative errno. */
+int kernel_side_names(const struct kernel_side *k,
+		      void (*each)(uint64_t address, const char *name));
+/* Take the names from here (kernel_side_names()) if /proc/kallsyms hides their addresses; NULL:
+ * from nowhere. */
+typedef int (*kernel_names_iterator)(const struct kernel_side *k,
+				     void (*each)(uint64_t address, const char *name));
+void kernel_names_fall_back(const struct kernel_side *k, kernel_names_iterator iterator);
 /* Name of the function at this address; NULL if it is not known or the kernel hides it. */
 const char *kernel_name(uint64_t address);
 struct kernel_place {
@@ -18,8 +28,6 @@ struct kernel_place {
 /* The function at this address and its start. Returns false if it is not known. */
 bool kernel_place_of(uint64_t address, struct kernel_place *out);
 size_t kernel_names_count(void);
-/* Read the names now, which takes long; else the first question does. */
-void kernel_names_prepare(void);
 /* True if the name begins with one of this list, which ends with NULL. */
 static inline bool kernel_name_begins(const char *name, const char *const *list)
 {

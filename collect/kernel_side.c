@@ -67,6 +67,7 @@ static int programs_open(struct kernel_side *k, bool waits)
 		return err;
 	bpf_program__set_autoload(k->skel->progs.on_kernel_entry, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_kernel_name, kernel_at_least(6, 1));
 	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
 	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
 	if (k->uprobes == UPROBE_MULTI)

@@ -19,6 +19,18 @@ struct kernel_symbols {
 	bool fault_sent;
 };
 
+void kernel_names_look(struct collector *c)
+{
+	if (c->names_looked)
+		return;
+	c->names_looked = true;
+	if (!kernel_names_count())
+		send_note(c, NOTE_WARNING,
+			  "the names of the kernel's functions are hidden, so kernel stacks are "
+			  "missing and causes inside of the kernel are told in general words only; "
+			  "check CAP_SYSLOG and kernel.kptr_restrict");
+}
+
 void kernel_symbols_load(struct collector *c)
 {
 	struct kernel_symbols *k;
@@ -28,10 +40,7 @@ void kernel_symbols_load(struct collector *c)
 	k = c->symbols = calloc(1, sizeof(*k));
 	if (k)
 		k->reported = calloc(kernel_names_count() / 32 + 1, sizeof(*k->reported));
-	if (!kernel_names_count())
-		send_note(c, NOTE_WARNING,
-			  "cannot read the names of kernel functions, so kernel stacks are "
-			  "missing; check CAP_SYSLOG and kernel.kptr_restrict");
+	kernel_names_look(c);
 }
 
 void kernel_symbols_free(struct collector *c)

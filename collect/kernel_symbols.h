@@ -12,6 +12,8 @@ struct collector;
 /* Read the kernel's symbols, once. Without CAP_SYSLOG, send a note; kernel stacks then stay
  * empty. */
 void kernel_symbols_load(struct collector *c);
+/* Read the names of the kernel's functions now, which takes long, and note if they are hidden. */
+void kernel_names_look(struct collector *c);
 void kernel_symbols_free(struct collector *c);
 /* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
  * PT_KERNEL_FRAMES + 1. Returns their number. */

@@ -4,6 +4,7 @@
 #include "analysis/base/debug_path.h"
 #include "collect/code_check.h"
 #include "collect/opener.h"
+#include "collect/process/live_thread.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
@@ -364,6 +365,41 @@ static int module_answers(struct collector *c, uint32_t module, const struct att
 	return err;
 }
 
+/*
+ * Attach points in a process whose main thread has ended. The kernel finds a process's memory by
+ * its main thread, so it would place no probe for this pid. Attach them in every process; the BPF
+ * program compares the pid in the upper half of the cookie.
+ */
+static int attach_everywhere(struct collector *c, int fd, pid_t pid, struct attach_points *points,
+			     struct attachment *a)
+{
+	struct target *t = target_by_pid(c, (uint32_t)pid);
+	struct attach_points all = {.nr = points->nr};
+	struct attach_point *list = calloc(points->nr, sizeof(*list));
+	int err;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < points->nr; i++) {
+		list[i] = points->list[i];
+		list[i].cookie |= (uint64_t)(uint32_t)pid << PT_COOKIE_PID;
+	}
+	all.list = list;
+	err = attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
+			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, 0, &all);
+	points->refused = all.refused;
+	free(list);
+	if (!err && t && !t->probed_everywhere) {
+		t->probed_everywhere = true;
+		send_note(c, NOTE_WARNING,
+			  "the main thread of pid %d (%s) has ended, so the kernel cannot limit "
+			  "probes to this process: other processes that execute the same files run "
+			  "into them, too; their calls do not count",
+			  pid, t->comm);
+	}
+	return err;
+}
+
 int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach_points *points,
 		  struct attachment *a)
 {
@@ -377,8 +413,12 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 		err = code_check_before(c, module, pid, points);
 	if (err)
 		return err;
-	err = attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
-			    kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
+	if (points->nr && proc_number(pid) != pid)
+		err = attach_everywhere(c, fd, pid, points, a);
+	else
+		err =
+		    attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
+				  kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
 	if (err)
 		return err;
 	err = code_check_after(c, module, pid, points);

@@ -24,6 +24,7 @@
 #include "analysis/session/collector_options.h"
 #include "collect/privileges.h"
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 
 enum { MAX_HUNG = 16, GIVE_UP_S = 5, CODE_CPU_S = 20, SOCKET = 3 };
 
@@ -234,7 +235,7 @@ int opener_open(struct opener *o, pid_t pid, const char *path)
 		return -ETIMEDOUT;
 	memcpy(r.path, path, strlen(path) + 1);
 	if (pid != OPENER_HOST)
-		snprintf(folder, sizeof(folder), "/proc/%d/root", pid);
+		snprintf(folder, sizeof(folder), "/proc/%d/root", proc_number(pid));
 	root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;

@@ -4,6 +4,7 @@
 #include "analysis/base/array.h"
 #include "collect/fd_message.h"
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 #include "collect/reader_pages.h"
 
@@ -405,7 +406,7 @@ static int64_t memory_work(void *argument, int *unused)
 {
 	struct memory_order *o = argument;
 	char *to = reader.shared->text, path[64];
-	pid_t open_pid = 0;
+	pid_t open_pid = 0, thread = 0;
 	int pagemap = -1;
 
 	(void)unused;
@@ -416,11 +417,12 @@ static int64_t memory_work(void *argument, int *unused)
 		if (w->pid != open_pid) {
 			if (pagemap >= 0)
 				close(pagemap);
-			snprintf(path, sizeof(path), "/proc/%d/pagemap", w->pid);
+			thread = proc_number(w->pid);
+			snprintf(path, sizeof(path), "/proc/%d/pagemap", thread);
 			pagemap = open(path, O_RDONLY | O_CLOEXEC);
 			open_pid = w->pid;
 		}
-		w->got = pages_read(pagemap, w, to);
+		w->got = pages_read(thread, pagemap, w, to);
 		to += w->bytes;
 	}
 	if (pagemap >= 0)

@@ -30,7 +30,7 @@ static bool pages_present(int pagemap, uint64_t page, unsigned int n, bool *ther
 }
 
 /* Read `n` pages or parts of pages from `address` to `end`. */
-static ssize_t run_read(pid_t pid, uint64_t address, uint64_t end, char *to)
+static ssize_t run_read(pid_t thread, uint64_t address, uint64_t end, char *to)
 {
 	struct iovec local = {.iov_base = to, .iov_len = end - address}, remote[PAGES + 1];
 	unsigned int n = 0;
@@ -42,7 +42,7 @@ static ssize_t run_read(pid_t pid, uint64_t address, uint64_t end, char *to)
 		remote[n++] =
 		    (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = next - at};
 	}
-	return process_vm_readv(pid, &local, 1, remote, n, 0);
+	return process_vm_readv(thread, &local, 1, remote, n, 0);
 }
 
 /* Returns the end of the pages, from `i` on, that are all there or all not there. */
@@ -55,7 +55,7 @@ static unsigned int run_end(const bool *there, unsigned int i, unsigned int n)
 	return i;
 }
 
-uint32_t pages_read(int pagemap, const struct reader_piece *w, char *to)
+uint32_t pages_read(pid_t thread, int pagemap, const struct reader_piece *w, char *to)
 {
 	uint64_t first = w->address / PAGE, end = w->address + w->bytes, at = w->address, next;
 	unsigned int n = (unsigned int)((end - 1) / PAGE - first + 1), i = 0, after;
@@ -73,7 +73,7 @@ uint32_t pages_read(int pagemap, const struct reader_piece *w, char *to)
 			memset(to + (at - w->address), READER_HOLE, next - at);
 			continue;
 		}
-		got = run_read(w->pid, at, next, to + (at - w->address));
+		got = run_read(thread, at, next, to + (at - w->address));
 		if (got < (ssize_t)(next - at)) {
 			at += got > 0 ? (uint64_t)got : 0;
 			break;

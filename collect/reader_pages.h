@@ -7,7 +7,8 @@
 enum { PAGES_MAX_BYTES = 32768 }; /* of one piece */
 
 /*
- * Read a piece into `to`, which has room for all of it. `pagemap` is that of the process, or -1 if
- * it cannot be read: then all pages count as there. Returns the number of bytes.
+ * Read a piece into `to`, which has room for all of it. `thread` is a live thread of the process.
+ * `pagemap` is that of the process, or -1 if it cannot be read: then all pages count as there.
+ * Returns the number of bytes.
  */
-uint32_t pages_read(int pagemap, const struct reader_piece *w, char *to);
+uint32_t pages_read(pid_t thread, int pagemap, const struct reader_piece *w, char *to);

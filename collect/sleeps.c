@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "analysis/base/syscall_names.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 #include "collect/reader.h"
 #include "collect/state.h"
@@ -104,7 +105,7 @@ static uint32_t descriptor_kind(uint32_t pid, uint64_t fd, char *name, size_t n)
 	    {OBJECT_EVENT, {"anon_inode:"}},
 	};
 
-	small_file_link(name, n, "/proc/%u/fd/%u", pid, (unsigned int)fd);
+	small_file_link(name, n, "/proc/%d/fd/%u", proc_number((pid_t)pid), (unsigned int)fd);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (begins_with_any(name, kinds[i].begins))
 			return kinds[i].kind;
@@ -222,7 +223,7 @@ static bool mapping_find(uint32_t pid, uint64_t address)
 	uint64_t start, end;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number((pid_t)pid));
 	if (reader_text((pid_t)pid, path, &text) < 0)
 		return false;
 	for (line = text; !found && *line; line = next) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 
 enum { FILES_MAX = 256, SOCKETS_MAX = 64, LINES_MAX = 4096, KNOWN_SECONDS = 2 };
@@ -31,13 +32,13 @@ void children_find(uint32_t pid, uint32_t tid, struct children *out)
 	fclose(f);
 }
 
-/* Returns the inode of a file of a process that is of this type, by its link; 0: it is none. */
-static uint64_t inode_of(uint32_t pid, const char *fd, const char *type)
+/* Returns the inode of a file of a thread that is of this type, by its link; 0: it is none. */
+static uint64_t inode_of(pid_t tid, const char *fd, const char *type)
 {
 	uint64_t inode;
 	char link[64];
 
-	small_file_link(link, sizeof(link), "/proc/%u/fd/%.16s", pid, fd);
+	small_file_link(link, sizeof(link), "/proc/%d/fd/%.16s", tid, fd);
 	if (strncmp(link, type, strlen(type)) != 0 ||
 	    sscanf(link + strlen(type), ":[%" SCNu64, &inode) != 1)
 		return 0;
@@ -52,17 +53,18 @@ struct sockets {
 
 static void sockets_find(uint32_t pid, struct sockets *out)
 {
+	const pid_t tid = proc_number((pid_t)pid);
 	const struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
 	out->nr = 0;
-	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
 	dir = opendir(path);
 	if (!dir)
 		return;
 	for (int i = 0; i < FILES_MAX && out->nr < SOCKETS_MAX && (entry = readdir(dir)); i++) {
-		uint64_t inode = inode_of(pid, entry->d_name, "socket");
+		uint64_t inode = inode_of(tid, entry->d_name, "socket");
 
 		if (inode)
 			out->inodes[out->nr++] = inode;
@@ -91,7 +93,7 @@ static uint64_t listening(const char *line, bool local)
 static bool any_listens(uint32_t pid, const struct sockets *own, const char *table)
 {
 	bool local = !strcmp(table, "unix"), found = false;
-	FILE *f = small_file_open("/proc/%u/net/%s", pid, table);
+	FILE *f = small_file_open("/proc/%d/net/%s", proc_number((pid_t)pid), table);
 	char line[512];
 
 	if (!f)
@@ -138,11 +140,12 @@ enum awaits children_write(uint32_t pid, uint32_t fd, struct children *children)
 	uint64_t inode;
 
 	snprintf(number, sizeof(number), "%u", fd);
-	inode = inode_of(pid, number, "pipe");
+	inode = inode_of(proc_number((pid_t)pid), number, "pipe");
 	for (uint32_t i = 0; inode && i < children->nr; i++) {
 		uint32_t child = children->pids[i];
+		pid_t tid = proc_number((pid_t)child);
 
-		if (inode_of(child, "1", "pipe") != inode && inode_of(child, "2", "pipe") != inode)
+		if (inode_of(tid, "1", "pipe") != inode && inode_of(tid, "2", "pipe") != inode)
 			continue;
 		*children = (struct children){.pids = {child}, .nr = 1};
 		return is_server(child) ? AWAITS_CHILDREN : AWAITS_CHILD;
@@ -165,10 +168,11 @@ enum awaits children_awaits(uint32_t pid, struct children *children, bool for_si
 	char own[PATH_MAX], other[PATH_MAX];
 	bool known;
 
-	known = children->nr && small_file_link(own, sizeof(own), "/proc/%u/exe", pid) >= 0;
+	known = children->nr &&
+		small_file_link(own, sizeof(own), "/proc/%d/exe", proc_number((pid_t)pid)) >= 0;
 	for (uint32_t i = 0; i < children->nr; i++) {
-		ssize_t n =
-		    small_file_link(other, sizeof(other), "/proc/%u/exe", children->pids[i]);
+		ssize_t n = small_file_link(other, sizeof(other), "/proc/%d/exe",
+					    proc_number((pid_t)children->pids[i]));
 
 		if (n == -ENOENT) /* it has ended */
 			continue;

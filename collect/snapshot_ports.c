@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 
 enum { TCP_LISTEN = 10, MAX_LISTENERS = 4096, PORTS_KNOWN_NS = 1000000000 };
@@ -17,7 +18,7 @@ enum { TCP_LISTEN = 10, MAX_LISTENERS = 4096, PORTS_KNOWN_NS = 1000000000 };
 static bool find_listener(uint32_t pid, const char *table, bool (*each)(void *ctx, uint32_t port),
 			  void *ctx)
 {
-	FILE *f = small_file_open("/proc/%u/net/%s", pid, table);
+	FILE *f = small_file_open("/proc/%d/net/%s", proc_number((pid_t)pid), table);
 	unsigned int own, state;
 	bool found = false;
 	char line[512];
@@ -66,7 +67,7 @@ bool ports_find(struct known_ports *known, uint32_t pid, uint64_t now, struct pt
 	uint32_t i = 0, oldest = 0;
 	char link[64];
 
-	small_file_link(link, sizeof(link), "/proc/%u/ns/net", pid);
+	small_file_link(link, sizeof(link), "/proc/%d/ns/net", proc_number((pid_t)pid));
 	if (sscanf(link, "net:[%" SCNu64, &network) != 1)
 		return false;
 	while (i < NETWORKS && known->list[i].network != network) {

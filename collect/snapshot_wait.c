@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "analysis/base/syscall_names.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 #include "collect/reader.h"
 #include "collect/sleeps.h"
@@ -69,7 +70,8 @@ static bool in_our_namespace(uint32_t pid)
 	char mine[64], theirs[64];
 
 	return small_file_link(mine, sizeof(mine), "/proc/self/ns/pid") > 0 &&
-	       small_file_link(theirs, sizeof(theirs), "/proc/%u/ns/pid_for_children", pid) > 0 &&
+	       small_file_link(theirs, sizeof(theirs), "/proc/%d/ns/pid_for_children",
+			       proc_number((pid_t)pid)) > 0 &&
 	       !strcmp(mine, theirs);
 }
 
@@ -232,7 +234,7 @@ static void polled_events(const struct pt_task_now *t, const struct pt_polled *p
 	char link[64];
 
 	for (uint32_t i = 0; i < polled->nr; i++) {
-		small_file_link(link, sizeof(link), "/proc/%u/fd/%u", t->tgid, polled->fd[i]);
+		small_file_link(link, sizeof(link), "/proc/%u/fd/%u", t->tid, polled->fd[i]);
 		if (strcmp(link, "anon_inode:[eventfd]") != 0)
 			return;
 	}

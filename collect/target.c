@@ -19,11 +19,11 @@
 
 #include "analysis/base/process_start.h"
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 #include "collect/reader.h"
 
 struct stat_line {
-	char state;
 	unsigned int flags;
 	unsigned int threads;
 	uint64_t start_ticks;
@@ -42,9 +42,9 @@ static int stat_read(pid_t pid, struct stat_line *out)
 	if (!p)
 		return -EPROTO;
 	if (sscanf(p + 1,
-		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
+		   " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
 		   "%" SCNu64,
-		   &out->state, &out->flags, &threads, &out->start_ticks) != 4)
+		   &out->flags, &threads, &out->start_ticks) != 3)
 		return -EPROTO;
 	out->threads = threads > 0 ? (unsigned int)threads : 1;
 	return 0;
@@ -100,12 +100,12 @@ int target_refresh(struct target *t)
 
 	if (err)
 		return err;
-	if (line.state == 'Z' || line.state == 'X')
+	if (!live_thread(t->pid))
 		return -ECHILD;
 	t->started_ns = ticks_ns(line.start_ticks);
 	t->threads = line.threads;
 	small_file_line(t->comm, sizeof(t->comm), "/proc/%d/comm", t->pid);
-	small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", t->pid);
+	small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", proc_number(t->pid));
 	ids_read(t);
 	/* PF_KTHREAD */
 	return line.flags & 0x00200000 ? -EISDIR : 0;
@@ -119,7 +119,7 @@ static int is_32_bit(pid_t pid)
 	uint64_t key = 0;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", proc_number(pid));
 	n = reader_text(pid, path, &text);
 	if (n >= (ssize_t)sizeof(key))
 		memcpy(&key, text, sizeof(key));
@@ -136,7 +136,7 @@ static int64_t try_trace(void *argument, int *unused)
 	pid_t child;
 
 	(void)unused;
-	snprintf(path, sizeof(path), "/proc/%d/mem", *(pid_t *)argument);
+	snprintf(path, sizeof(path), "/proc/%d/mem", proc_number(*(pid_t *)argument));
 	child = fork();
 	if (child == 0) {
 		struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -213,20 +213,18 @@ const char *target_forbidden_by(void)
 
 int target_open(struct target *t, pid_t pid)
 {
-	char path[64];
 	int err;
 
 	*t = (struct target){.pid = pid, .pidfd = -1};
 	if (pid <= 0)
 		return -ESRCH;
-	/* pidfd_open() refuses threads with EINVAL; /proc/TID exists for them, too */
+	/* pidfd_open() refuses threads, with EINVAL or, on Linux 6.18, with ENOENT */
 	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t->pidfd < 0) {
 		err = -errno;
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		return err == -EINVAL && access(path, F_OK) == 0 ? -EINVAL
-		       : err == -EINVAL				 ? -ESRCH
-								 : err;
+		if (err != -EINVAL && err != -ENOENT)
+			return err;
+		return thread_process(pid) ? -EINVAL : -ESRCH;
 	}
 	err = target_refresh(t);
 	if (!err)
@@ -282,7 +280,7 @@ uint64_t target_pages(pid_t pid)
 {
 	char buf[256];
 
-	return small_file_read(buf, sizeof(buf), "/proc/%d/statm", pid) > 0
+	return small_file_read(buf, sizeof(buf), "/proc/%d/statm", proc_number(pid)) > 0
 		   ? strtoull(buf, NULL, 10)
 		   : 0;
 }
@@ -299,7 +297,7 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 	int err = 0;
 	ssize_t got;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number(pid));
 	got = reader_text(pid, path, &text);
 	if (got < 0)
 		return (int)got;

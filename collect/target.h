@@ -25,6 +25,8 @@ struct target {
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
 	uint64_t cpu_ns;	  /* CPU time at the last query, ns */
+	bool main_ended;	  /* its main thread has ended, others live */
+	bool probed_everywhere;	  /* a note says that its probes act in other processes, too */
 	bool requested;		  /* named by the user; if false, a followed child */
 	uint64_t scanned_ns;	  /* when its mappings were last read whole; 0: never */
 	uint64_t scanned_pages;	  /* size of its memory just before that; 0: not known */

@@ -14,6 +14,7 @@
 
 #include "analysis/base/array.h"
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 #include "collect/reader.h"
 #include "collect/target.h"
 
@@ -60,8 +61,8 @@ static int map_open(const struct map_order *o, int flags)
 	char path[96];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, o->pid, o->start,
-		 o->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, proc_number(o->pid),
+		 o->start, o->end);
 	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 ? fd : -errno;
 }

@@ -6,6 +6,7 @@
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/modules.h"
+#include "collect/process/live_thread.h"
 #include "collect/seed.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -41,6 +42,7 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 		return err;
 	}
 	t->requested = requested;
+	t->main_ended = live_thread(pid) != pid;
 	c->targets.list[c->targets.nr++] = t;
 	send_target(c, t);
 	modules_scan(c, t);
@@ -54,8 +56,6 @@ static const char *target_why_not(int err)
 	switch (err) {
 	case -ESRCH:
 		return "no such process; see ps -e";
-	case -EINVAL:
-		return "this is a thread id; give the pid of its process";
 	case -ECHILD:
 		return "the process has already ended (zombie)";
 	case -EISDIR:
@@ -76,7 +76,19 @@ static const char *target_why_not(int err)
 
 void target_refused(struct collector *c, uint32_t epoch, pid_t pid, int err)
 {
-	send_refused(c, epoch, 0, err, "pid %d: %s", pid, target_why_not(err));
+	pid_t process = err == -EINVAL ? thread_process(pid) : 0;
+	char comm[TARGET_COMM];
+
+	if (!process) {
+		send_refused(c, epoch, 0, err, "pid %d: %s", pid,
+			     target_why_not(err == -EINVAL ? -ESRCH : err));
+		return;
+	}
+	target_thread_comm(process, process, comm, sizeof(comm));
+	send_refused(c, epoch, 0, err,
+		     "pid %d: this is a thread of process %d (%s); give -p %d for the process, or "
+		     "--thread %d for this thread alone",
+		     pid, process, comm, process, pid);
 }
 
 static void target_forget(struct collector *c, unsigned int i, const struct record *end)
@@ -147,6 +159,33 @@ void targets_check(struct collector *c)
 		/* if the check timed out, keep the state until the next slice */
 		if (err && err != -ETIMEDOUT)
 			target_drop(c, i - 1);
+	}
+}
+
+void targets_main_check(struct collector *c)
+{
+	bool ended = false;
+
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		struct target *t = c->targets.list[i];
+		pid_t tid = t->main_ended ? 0 : live_thread(t->pid);
+
+		if (!tid || tid == t->pid)
+			continue;
+		t->main_ended = ended = true;
+		if (kernel_side_uprobes(c->kernel) == UPROBE_PERF && c->functions.nr)
+			send_note(
+			    c, NOTE_WARNING,
+			    "the main thread of pid %d (%s) has ended, and the kernel removed "
+			    "the probes of its functions; they are placed again, and calls of "
+			    "up to %.1f s before %.1f s were not seen",
+			    t->pid, t->comm, (double)(now_ns() - c->slice.start) / 1e9,
+			    (double)session_ns(c) / 1e9);
+	}
+	/* links for many probes stay; only a new one would find no memory of the process */
+	if (ended && kernel_side_uprobes(c->kernel) == UPROBE_PERF && !c->loop.asleep) {
+		functions_sleep(c);
+		functions_wake(c);
 	}
 }
 

@@ -35,6 +35,8 @@ void target_ended(struct collector *c, unsigned int i);
 void target_forked(struct collector *c, const struct pt_record_fork *r);
 /* A target has called execve(): check its rights and read its data again. */
 void target_executed(struct collector *c, uint32_t pid);
+/* See whether the main thread of a target has ended while others live. */
+void targets_main_check(struct collector *c);
 /* Drop targets that the invoking user may not trace any more. Rights can also change without
  * exec. */
 void targets_check(struct collector *c);

@@ -19,6 +19,7 @@
 
 #include "collect/budget.h"
 #include "collect/kernel_names.h"
+#include "collect/kernel_symbols.h"
 #include "collect/reader.h"
 #include "collect/thread_snapshots_state.h"
 
@@ -439,8 +440,7 @@ void snapshot_request(struct collector *c, const struct req_thread_snapshots *re
 	if (req->reason == SNAPSHOTS_FOR_WALK) {
 		c->thread_snapshots->walking = true;
 		c->thread_snapshots->longest = SCAN_MS * MS * 2;
-		/* both take long, and a command may end meanwhile */
-		kernel_names_prepare();
+		kernel_names_look(c); /* both take long, and a command may end meanwhile */
 		reader_prepare();
 		clocks_start(c, WALK_HZ);
 		return;

@@ -84,7 +84,7 @@ static bool is_in_epoll(const struct pt_task_now *t)
 /* The first descriptors of an epoll. */
 static void polled_in_epoll(const struct pt_task_now *t, struct pt_polled *out)
 {
-	FILE *f = small_file_open("/proc/%u/fdinfo/%u", t->tgid, (uint32_t)t->regs[PT_REG_DI]);
+	FILE *f = small_file_open("/proc/%u/fdinfo/%u", t->tid, (uint32_t)t->regs[PT_REG_DI]);
 	char line[256];
 	uint32_t fd;
 

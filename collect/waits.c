@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/kernel_names.h"
+#include "collect/kernel_symbols.h"
 #include "collect/kernel_waits.h"
 #include "collect/state.h"
 #include "collect/steal.h"
@@ -191,7 +191,7 @@ void waits_request(struct collector *c, const struct req_waits *req)
 			c->waits->request.window_ns = SECOND_NS;
 		c->waits->window = window;
 		/* else the first stack waits for it, and a short command is over meanwhile */
-		kernel_names_prepare();
+		kernel_names_look(c);
 		kernel_side_control(c->kernel)->waits.lost = 0;
 		kernel_waits_forget_sent(c->kernel);
 	}

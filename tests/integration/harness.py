@@ -469,12 +469,24 @@ def family(pid):
     return sorted(found)
 
 
-def alive(pid):
+def live_thread(pid):
+    """The main thread, or if it has ended another one that lives: the number under which /proc shows the memory. None: a zombie."""
     try:
-        with open("/proc/%d/stat" % pid) as f:
-            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+        threads = sorted(int(tid) for tid in os.listdir("/proc/%d/task" % pid))
     except OSError:
-        return False
+        return None
+    for tid in sorted(threads, key=lambda tid: tid != pid):
+        try:
+            with open("/proc/%d/task/%d/stat" % (pid, tid)) as f:
+                if f.read().rpartition(")")[2].split()[0] not in "ZX":
+                    return tid
+        except OSError:
+            pass
+    return None
+
+
+def alive(pid):
+    return live_thread(pid) is not None
 
 
 def proc_status(pid):
@@ -589,6 +601,7 @@ def breakpoints(pid, only=""):
     """[(path, file offset)]: where the target's memory holds int3 and its file does not: the armed sites,
     as the kernel really placed them."""
     found = []
+    pid = live_thread(pid) or pid
     try:
         memory = open("/proc/%d/mem" % pid, "rb", 0)
         mappings = executable_mappings(pid)

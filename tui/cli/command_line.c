@@ -254,9 +254,13 @@ static int target_check(const struct options *o, char *e, size_t n)
 		    e, n,
 		    "more than one kind of target given; give one of PID, NAME, -p, "
 		    "-n, --unit, --cgroup, --container and -- CMD");
+	if (o->thread && o->command)
+		return options_fail(e, n,
+				    "--thread names a thread that runs already, so it cannot be "
+				    "combined with -- CMD; remove one of them");
 	if (o->command && !o->command[0])
 		return options_fail(e, n, "no command follows --; give one as in -- sleep 1");
-	if (kinds && o->nr_files && o->verb != VERB_RESUME)
+	if ((kinds || o->thread) && o->nr_files && o->verb != VERB_RESUME)
 		return options_fail(
 		    e, n,
 		    "-r FILE shows a saved session and cannot be combined with a target; "

@@ -11,6 +11,7 @@
 
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
+#include "tui/engine/processes.h"
 
 enum { THE_MODULE = 1, TURN_MS = 50 };
 static const uint64_t limit_ns = 1000000000;
@@ -75,7 +76,7 @@ void complete_functions(pid_t pid, const char *prefix, void (*take)(void *ctx, c
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process_number(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;

@@ -47,6 +47,8 @@ ROW("cgroup", 0, "PATH", TARGET, TARGETS,
     "measure all processes of this control group and of those below it", TEXT(cgroup)),
 ROW("container", 0, "ID|NAME", TARGET, TARGETS,
     "measure all processes of this container (docker, podman, containerd, lxc)", TEXT(container)),
+ROW("thread", 0, "TID", TARGET, (LIVE & ~(F(OPEN) | F(RESUME))),
+    "measure only this thread; its process need not be given", WHOLE(thread, 1, 4194304)),
 ROW("replay", 'r', "FILE", TARGET, FILES | F(EXPORT),
     "show a saved session instead of a process; this needs no privileges", .id = OPT_FILE),
 

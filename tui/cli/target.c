@@ -49,12 +49,38 @@ static char *read_text(int dir, const char *name)
 	return text;
 }
 
+/* Returns the file name of a process's program, "" if it is not known. */
+static void program_read(pid_t shown, char *out, size_t n)
+{
+	char path[32], exe[4096], *slash;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)shown);
+	len = readlink(path, exe, sizeof(exe) - 1);
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	snprintf(out, n, "%.63s", slash ? slash + 1 : exe);
+}
+
+/* A kernel thread or a zombie has no arguments. */
+static bool has_arguments(pid_t shown)
+{
+	char path[32], *text;
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)shown);
+	text = read_text(AT_FDCWD, path);
+	has = text && text[0];
+	free(text);
+	return has;
+}
+
 /* Read what is needed of a process; false: it has ended. */
 static bool process_read(int proc, const char *pid, struct target_process *p)
 {
 	int dir = openat(proc, pid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char exe[4096], *comm, *arguments;
-	ssize_t n;
+	pid_t shown;
+	char *comm;
 
 	*p = (struct target_process){.pid = (pid_t)strtol(pid, NULL, 10)};
 	if (dir < 0)
@@ -62,20 +88,16 @@ static bool process_read(int proc, const char *pid, struct target_process *p)
 	comm = read_text(dir, "comm");
 	if (comm)
 		snprintf(p->comm, sizeof(p->comm), "%.*s", (int)strcspn(comm, "\n"), comm);
-	/* a kernel thread or a zombie has no arguments */
-	arguments = read_text(dir, "cmdline");
-	p->has_memory = arguments && arguments[0];
-	n = readlinkat(dir, "exe", exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = '\0';
-	if (n > 0) {
-		const char *slash = strrchr(exe, '/');
-
-		snprintf(p->exe, sizeof(p->exe), "%.63s", slash ? slash + 1 : exe);
-	}
 	p->cgroups = read_text(dir, "cgroup");
 	close(dir);
 	free(comm);
-	free(arguments);
+	shown = p->pid;
+	p->has_memory = has_arguments(shown);
+	if (!p->has_memory) {
+		shown = process_number(p->pid);
+		p->has_memory = shown != p->pid && has_arguments(shown);
+	}
+	program_read(shown, p->exe, sizeof(p->exe));
 	return p->comm[0] && p->cgroups;
 }
 
@@ -373,29 +395,56 @@ static int by_word(struct target_search *s, bool may_pick)
 	return nothing_named(s, name);
 }
 
+/* The process of --thread is the target. If another target was given, it must have this thread. */
+static int check_thread(struct target_search *s)
+{
+	struct options *o = s->options;
+	pid_t pid = process_of_thread((pid_t)o->thread);
+
+	if (!pid)
+		return refuse(s, EXIT_NO_ANSWER, "--thread %u: no such thread; see ps -eL",
+			      o->thread);
+	if (!o->nr_pids && !o->bare)
+		o->pids[o->nr_pids++] = pid;
+	if (o->nr_pids && !any_of(i, o->nr_pids, o->pids[i] == pid))
+		return refuse(s, EXIT_USAGE,
+			      "--thread %u: this is a thread of process %d, which is not the "
+			      "target; give -p %d, or --thread alone",
+			      o->thread, (int)pid, (int)pid);
+	return 0;
+}
+
+/* Find the processes of a target that is not given by pids. */
+static int resolve_words(struct target_search *s, bool may_pick)
+{
+	struct options *o = s->options;
+	int status, err = list_read(&s->list);
+
+	s->set.at = calloc(s->list.nr + 1, sizeof(*s->set.at));
+	if (err || !s->set.at)
+		status = refuse(s, EXIT_NO_ANSWER, "cannot read /proc: %s",
+				strerror(err ? -err : ENOMEM));
+	else if (o->name)
+		status = by_name(s, o->name);
+	else if (o->unit)
+		status = by_unit(s, o->unit);
+	else if (o->cgroup)
+		status = by_cgroup(s, o->cgroup);
+	else if (o->container)
+		status = by_container(s, o->container, "--container ");
+	else
+		status = by_word(s, may_pick);
+	free(s->set.at);
+	list_release(&s->list);
+	return status;
+}
+
 int target_resolve(struct options *o, bool may_pick, char *error, size_t n)
 {
 	struct target_search s = {.options = o, .error = error, .n = n};
-	int status, err;
+	int status = 0;
 
-	if (!o->name && !o->unit && !o->cgroup && !o->container && !o->bare)
-		return 0;
-	err = list_read(&s.list);
-	s.set.at = calloc(s.list.nr + 1, sizeof(*s.set.at));
-	if (err || !s.set.at)
-		status = refuse(&s, EXIT_NO_ANSWER, "cannot read /proc: %s",
-				strerror(err ? -err : ENOMEM));
-	else if (o->name)
-		status = by_name(&s, o->name);
-	else if (o->unit)
-		status = by_unit(&s, o->unit);
-	else if (o->cgroup)
-		status = by_cgroup(&s, o->cgroup);
-	else if (o->container)
-		status = by_container(&s, o->container, "--container ");
-	else
-		status = by_word(&s, may_pick);
-	free(s.set.at);
-	list_release(&s.list);
-	return status;
+	if (o->name || o->unit || o->cgroup || o->container || o->bare)
+		status = resolve_words(&s, may_pick);
+	return !status && o->thread ? check_thread(&s) : status;
 }

@@ -114,6 +114,15 @@ struct front *front_new(const struct front_options *fo)
 	return f;
 }
 
+/* Count only calls of this thread (0: of all), from the begin on. */
+static void choose_thread(struct front *f, uint32_t tid)
+{
+	bool all;
+
+	if (tid)
+		front_choose(f, tid, tid, &all);
+}
+
 int front_start(struct front **out, const struct front_options *fo, char *error, size_t n)
 {
 	struct front *f = front_new(fo);
@@ -156,6 +165,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 			return EXIT_USAGE;
 		return err == -EPERM || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_NO_ANSWER;
 	}
+	choose_thread(f, fo->options->thread);
 	for (size_t i = 0; i < f->options->nr_ops; i++)
 		watches_add(f, &f->options->ops[i], true);
 	phases_add(f);

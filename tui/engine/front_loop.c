@@ -21,6 +21,21 @@ int refused_status(int error)
 		   : EXIT_NO_ANSWER;
 }
 
+/* Say once that only the thread of --thread counts. */
+static void say_thread(struct front *f)
+{
+	struct record rec = {.type = REC_NOTE};
+	char text[64];
+
+	if (!f->options->thread || f->said.thread)
+		return;
+	f->said.thread = true;
+	snprintf(text, sizeof(text), "only thread %u is measured (--thread)", f->options->thread);
+	rec.note.level = NOTE_INFO;
+	rec.note.text = text;
+	front_feed(f, &rec);
+}
+
 static int take_record(struct front *f, const struct record *rec, int fd)
 {
 	if (rec->type == REC_REFUSED && rec->refused.epoch == REFUSED_TARGET) {
@@ -77,6 +92,7 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 		watches_mapping(f, &rec->mapping);
 		break;
 	case REC_TARGET:
+		say_thread(f);
 		watches_wake(f);
 		break;
 	case REC_BYE:

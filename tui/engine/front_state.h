@@ -154,6 +154,7 @@ struct front_said {
 	size_t nr_messages;
 	char *message_out;
 	char pick_refused[640];	    /* why the picked process was refused; "": it was not */
+	bool thread;		    /* that only one thread counts */
 	unsigned int parser_deaths; /* deaths that were already reported */
 };
 

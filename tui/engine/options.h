@@ -51,7 +51,8 @@ struct options {
 	enum verb verb;
 	pid_t pids[OPTIONS_MAX_PIDS];
 	size_t nr_pids;
-	const char *name; /* -n */
+	unsigned int thread; /* --thread: only this thread; 0: all */
+	const char *name;    /* -n */
 	const char *unit, *cgroup, *container;
 	const char *bare; /* a name given by itself: a process, a unit or a container */
 	char **command;	  /* after --, NULL if none */
@@ -90,6 +91,6 @@ struct options {
 /* True if a target was given, in whatever way. */
 static inline bool options_have_target(const struct options *o)
 {
-	return o->nr_pids || o->name || o->unit || o->cgroup || o->container || o->bare ||
-	       o->command;
+	return o->nr_pids || o->thread || o->name || o->unit || o->cgroup || o->container ||
+	       o->bare || o->command;
 }

@@ -11,6 +11,7 @@
 
 #include "analysis/base/array.h"
 #include "collect/process/clock.h"
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 
 enum { NAME = 64, COMMAND = 256 };
@@ -47,6 +48,16 @@ static void user_name(uid_t uid, char *out, size_t n)
 	snprintf(out, n, "%s", last);
 }
 
+pid_t process_of_thread(pid_t tid)
+{
+	return thread_process(tid);
+}
+
+pid_t process_number(pid_t pid)
+{
+	return proc_number(pid);
+}
+
 static bool process_read(const char *pid, struct process_entry *e, struct picker_process *p)
 {
 	unsigned long long utime, stime;
@@ -72,7 +83,8 @@ static bool process_read(const char *pid, struct process_entry *e, struct picker
 	e->ticks = utime + stime;
 	p->threads = (uint32_t)threads;
 	e->command[0] = '\0';
-	n = small_file_read(e->command, sizeof(e->command), "%s/cmdline", path);
+	n = small_file_read(e->command, sizeof(e->command), "/proc/%d/cmdline",
+			    p->state == 'Z' ? (int)proc_number((pid_t)p->pid) : (int)p->pid);
 	for (ssize_t i = 0; i + 1 < n; i++) {
 		if (!e->command[i])
 			e->command[i] = ' ';

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { PROCESSES_MAX = 32768 };
 
@@ -20,6 +21,11 @@ struct picker_process {
 	bool kernel;	     /* a kernel thread */
 };
 
+/* The process that a thread belongs to; 0: there is no such thread. */
+pid_t process_of_thread(pid_t tid);
+/* The number under which /proc shows the memory of a process: its pid, or a thread if its main
+ * thread has ended. */
+pid_t process_number(pid_t pid);
 /*
  * Read the list of processes and pass it to `take`; the list is valid only during that call. CPU
  * shares cover the time since the previous processes_list().

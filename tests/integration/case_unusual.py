@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that are built or run in an unusual way: each beside a control that does the same in the usual way."""
+from descents import *
+from harness import *
+
+
+def state_of(pid, tid=None):
+    with open("/proc/%d/task/%d/stat" % (pid, tid or pid)) as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+def main_gone(*args):
+    target = Target("main_gone", *args)
+    wait_for(lambda: state_of(target.pid) == "Z", "its main thread ends")
+    return target
+
+
+# --- the main thread has ended
+
+@case("the main thread has ended: each call is counted, as in a process whose main thread lives")
+def main_ended_counts():
+    for gone in (True, False):
+        t = main_gone(500, 1000) if gone else Target("main_gone", 500, 1000, "keep")
+        with NothingLeft(t.pid):
+            truth, document = watch(t, "-f", "serve", "-f", "serve_wait")
+            for name in ("serve", "serve_wait"):
+                equal("calls of " + name, operation(document, name)["calls"], truth["serve"]["calls"])
+            equal("a note about it", any("main thread" in note for note in document["notes"]), gone)
+            t.finish()
+
+
+@case("the main thread ends while it is watched: no call is lost")
+def main_ends_meanwhile():
+    t = Target("main_gone", 500, 1000, "late")
+    equal("state of the main thread", state_of(t.pid) == "Z", False)
+    truth, document = watch(t, "-f", "serve")
+    equal("state of the main thread", state_of(t.pid), "Z")
+    equal("calls", operation(document, "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+
+
+@case("the calls of another process that runs the same file do not count for one whose main thread has ended")
+def main_ended_other():
+    other = Target("main_gone", 2000, 1000)
+    wait_for(lambda: state_of(other.pid) == "Z", "its main thread ends")
+    t = main_gone(500, 1000)
+    other.go()
+    truth, document = watch(t, "-f", "serve")
+    equal("calls", operation(document, "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+    other.truth()
+    other.finish()
+
+
+@case("the main thread has ended: its other threads are listed with their stacks, by pid and by name, and the dead one is not")
+def main_ended_open():
+    t = main_gone(100000, 200000)
+    t.go()
+    wait_for(lambda: all(state_of(t.pid, int(tid)) in ("S", "Z") for tid in os.listdir("/proc/%d/task" % t.pid)), "it sleeps")
+    for target in (["-p", t.pid], ["-n", "main_gone"]):
+        status, program = run_peaktop("descend", *target, "--open", "--json")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        document = program.document()
+        equal("pid", document["target"]["pid"], t.pid)
+        check(document["target"]["exe"].endswith("/main_gone"), document["target"])
+        equal("threads", sorted(call["tid"] for call in document["open_calls"]),
+              sorted(int(tid) for tid in os.listdir("/proc/%d/task" % t.pid) if int(tid) != t.pid))
+        for call in document["open_calls"]:
+            check("work" in [f["function"] for f in call["frames"]], "its stack: %s" % call)
+
+
+@case("the main thread has ended: a descent finds where its calls spend their time")
+def main_ended_descend():
+    for gone in (True, False):
+        t = main_gone(1000000, 1000) if gone else Target("main_gone", 1000000, 1000, "keep")
+        t.go()
+        document = descend(t.pid, "serve")
+        first_path(document, "serve", "serve_wait", kinds=("sleep",))
+
+
+@case("a process of which no thread lives is a zombie still")
+def all_ended():
+    p = subprocess.Popen([os.path.join(TARGETS, "main_gone"), "1", "1000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    wait_for(lambda: not alive(p.pid), "it is a zombie", 60)
+    status, program = run_peaktop("watch", "-p", p.pid)
+    p.wait()
+    equal("exit status", status, 1)
+    check("already ended (zombie)" in program.error_text(), program.error_text())
+
+
+# --- threads
+
+def other_thread(pid):
+    return next(int(tid) for tid in os.listdir("/proc/%d/task" % pid) if int(tid) != pid)
+
+
+@case("the id of a thread in place of a pid: its process is named, and nothing is measured")
+def thread_as_pid():
+    t = Target("main_gone", 10, 1000, "keep")
+    tid = other_thread(t.pid)
+    for verb in (["watch"], ["descend"], ["chains"], ["record", "-o", os.path.join(scratch(), "session")]):
+        status, program = run_peaktop(*verb, "-p", tid)
+        equal("exit status of %s" % verb, status, 1)
+        wanted = "pid %d: this is a thread of process %d (main_gone); give -p %d" % (tid, t.pid, t.pid)
+        check(wanted in program.error_text(), program.error_text())
+    t.go()
+    t.truth()
+    t.finish()
+
+
+@case("--thread: only the calls of this thread count, with its process given or not; beside it, all threads")
+def one_thread():
+    for target, share in ((["--thread"], 2), (["-p", "PID", "--thread"], 2), (["-p", "PID"], 1)):
+        t = Target("main_gone", 300, 1000, "keep")
+        tid = other_thread(t.pid)
+        words = [t.pid if word == "PID" else word for word in target] + ([tid] if share == 2 else [])
+        program = Peaktop("watch", *words, "-f", "serve", "--json", "--for", 600, "--max-overhead", 100)
+        program.armed(t.pid)
+        t.go()
+        truth = t.truth()
+        equal("exit status", program.stop(), 0)
+        document = program.document()
+        equal("pid", document["target"]["pid"], t.pid)
+        equal("calls", operation(document, "serve")["calls"] * share, truth["serve"]["calls"])
+        equal("a note", any("only thread %d is measured" % tid in note for note in document["notes"]), share == 2)
+        t.finish()
+
+
+@case("--thread of another process, of nobody, and with a command: refused in words")
+def wrong_thread():
+    t, other = Target("main_gone", 10, 1000, "keep"), Target("sleeper", wait=False)
+    for words, status, said in ((["-p", other.pid, "--thread", t.pid], 2, "thread of process %d" % t.pid),
+                                (["--thread", 4194303], 1, "no such thread"),
+                                (["--thread", t.pid, "--", "true"], 2, "cannot be combined with -- CMD")):
+        got, program = run_peaktop("watch", "--for", 1, *words)
+        equal("exit status of %s (%s)" % (words, program.error_text()), got, status)
+        check(said in program.error_text(), program.error_text())
+
+
+# --- the kernel's names
+
+class Restrict:
+    """kernel.kptr_restrict with this value, and what it was afterwards, whatever happens."""
+    path = "/proc/sys/kernel/kptr_restrict"
+
+    def __init__(self, value):
+        self.value = value
+
+    def write(self, value):
+        with open(self.path, "w") as f:
+            f.write(value)
+
+    def __enter__(self):
+        with open(self.path) as f:
+            self.before = f.read().strip()
+        self.write(self.value)
+
+    def __exit__(self, kind, value, trace):
+        self.write(self.before)
+
+
+@case("kernel.kptr_restrict=2 hides no name of a kernel function: kinds of causes stay what they are", alone=True)
+def hidden_names():
+    for value in ("2", "1"):
+        t = main_gone(100000, 200000)
+        t.go()
+        with Restrict(value):
+            status, program = run_peaktop("doctor", "--json")
+            equal("exit status of doctor", status, 0)
+            status, walk = run_peaktop("descend", "-p", t.pid, "--timeout", 2, "--json")
+        found = [c for c in program.document()["checks"] if c["name"] == "names of kernel functions"]
+        equal("checks of the names", [c["ok"] for c in found], [True])
+        text = json.dumps(walk.document())
+        check("hrtimer_nanosleep" in text, "in which function of the kernel the threads wait: %s" % text[:600])
+        check('"kind": "sleep"' in text, "the kind of their wait: %s" % text[:600])
+        check(alive(t.pid), "the target died")
+
+
+main()
