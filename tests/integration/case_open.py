@@ -134,4 +134,34 @@ def screen():
     target.finish()
 
 
+def crowd(threads, *args):
+    """What --open shows of a crowd; (document, text of the notes)."""
+    target = Target("crowd", threads)
+    document = ask(target, *args)
+    target.go()
+    equal("threads that the target counted", target.truth()["threads"], threads)
+    target.finish()
+    return document, "; ".join(document["notes"])
+
+
+@case("of thousands of threads, the one that does something else is shown, and what was left out is said")
+def in_a_crowd():
+    document, notes = crowd(5000)
+    odd = [call for call in document["open_calls"] if call["comm"] == "odd-one"]
+    equal("the odd one out", len(odd), 1)
+    in_order(odd[0], "stuck", "wait_for_work")
+    check("the target has 5001 threads" in notes, "the total: %s" % notes)
+    check(len(document["open_calls"]) < 1000, "threads at one place: %d" % len(document["open_calls"]))
+    document, notes = crowd(5000, "-f", "stuck")
+    equal("threads in stuck()", [call["comm"] for call in document["open_calls"]], ["odd-one"])
+
+
+@case("of some tens of threads at one place all are shown, and nothing is said to be left out")
+def no_crowd():
+    document, notes = crowd(50)
+    equal("threads looked at", document["threads_looked_at"], 51)
+    equal("threads shown", len(document["open_calls"]), 51)
+    check("were read" not in notes, notes)
+
+
 main()
