@@ -6,6 +6,7 @@
 #include "bpf/measure.h"
 #include "bpf/pace.h"
 #include "bpf/phases.h"
+#include "bpf/return_probes.h"
 
 char LICENSE[] SEC("license") = "GPL";
 const volatile unsigned int waits_built = 1;
@@ -201,12 +202,15 @@ INLINE void nest_begin(struct pt_control *c, u32 slot, u32 tgid)
 /* The return address of a call that begins; 0: not known. */
 INLINE u64 return_address(struct pt_site *s, struct pt_regs *ctx, u64 cfa)
 {
-	u64 ret = 0;
+	u64 word = 0, ret;
 
 	if (s->call_bytes)
 		return ctx->ip + s->call_bytes;
-	if (bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa - 8)))
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)(cfa - 8)))
 		return 0;
+	ret = true_return(cfa - 8, word);
+	if (ret != word)
+		s->replaced = 1;
 	return ret;
 }
 

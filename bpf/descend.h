@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/measure.h"
+#include "bpf/return_probes.h"
 
 /* Shorter sleeps are not sent. */
 enum { DESCEND_SLEEP_MIN_NS = 1000 };
@@ -206,7 +207,7 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
 	look_above(d, cfa, false);
 	if (entry && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa + d->top - 8)))
 		return 0;
-	*index = fnode_choose(d, site, ret);
+	*index = fnode_choose(d, site, entry ? true_return(cfa + d->top - 8, ret) : 0);
 	f = fnode_at(*index);
 	return f && !f->tail ? f : 0;
 }

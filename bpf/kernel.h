@@ -221,8 +221,23 @@ struct task_group {
 	struct task_group *parent;
 	struct cfs_bandwidth cfs_bandwidth;
 };
+struct xol_area {
+	unsigned long vaddr;
+};
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
+	struct {
+		struct xol_area *xol_area;
+	} uprobes_state;
+};
+/* An open call of a function with a return probe. */
+struct return_instance {
+	unsigned long stack;	      /* address of the place of its return address */
+	unsigned long orig_ret_vaddr; /* true return address */
+	struct return_instance *next;
+};
+struct uprobe_task {
+	struct return_instance *return_instances;
 };
 struct sigaction {
 	void *sa_handler;
@@ -257,6 +272,7 @@ struct task_struct {
 	struct task_group *sched_task_group;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	struct task_struct *parent;
 	struct task_struct *real_parent;
 	int on_cpu;

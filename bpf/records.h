@@ -125,6 +125,7 @@ struct pt_site {
 	pt_u32 closed;	 /* 1: only ends of calls are handled now */
 	pt_u32 seen;	 /* `hits` when the governor last read it */
 	pt_s32 call_cfa; /* like start_cfa, for FNODE_CALL: f0 may begin here, too */
+	pt_u32 replaced; /* 1: another tool's return probe had replaced the return address */
 	pt_u64 last_ret; /* last return address with an armed site; for one target */
 	pt_u64 hits;
 	pt_u64 fuse;		    /* value of `hits` at which the fuse may blow */
@@ -450,6 +451,7 @@ struct pt_share {
 	pt_u32 spare;
 };
 
+#include "bpf/replaced.h"
 #include "bpf/waits_records.h"
 
 /*

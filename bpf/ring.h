@@ -144,6 +144,7 @@ enum {
 struct pt_record_stack {
 	struct pt_record head;
 	pt_u64 regs[PT_REGS];
+	struct pt_replaced replaced;
 	pt_u64 cfa;    /* CFA of f0 */
 	pt_u32 sleeps; /* 1: the thread falls asleep; 0: sampled while it runs */
 	pt_u32 fnode;  /* innermost open fnode: index + 1; 0: f0 itself */
@@ -168,6 +169,7 @@ struct pt_record_thread_snapshot {
 	pt_u32 bytes;
 	pt_u32 spare;
 	struct pt_kernel_work memory; /* as in struct pt_task_now */
+	struct pt_replaced replaced;
 	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 
@@ -202,6 +204,7 @@ struct pt_task_now {
 	pt_u64 faults;		      /* page faults so far */
 	/* of the first thread of a process: what threads of the process used that have ended */
 	pt_u64 ended_cpu_ns, ended_faults;
+	struct pt_replaced replaced;
 };
 
 /* A process that has one end of the pipe control.pipe_inode open. */

@@ -4,6 +4,7 @@
 
 #include "bpf/asleep.h"
 #include "bpf/descend.h"
+#include "bpf/return_probes.h"
 
 /*
  * The thread that owns the futex of a mutex with priority inheritance, from the futex's word; its
@@ -106,6 +107,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
 	if (sleeps && d->goroutine)
 		parked_regs(r, d->goroutine);
+	replaced_fill(&r->replaced, task);
 	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
 	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
 	work_copy(&r->work, d);

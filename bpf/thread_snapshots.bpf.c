@@ -4,6 +4,7 @@
  * the targets, and a timer on each CPU samples the running ones.
  */
 #include "bpf/groups.h"
+#include "bpf/return_probes.h"
 #include "bpf/waits_objects.h"
 
 /* Per-CPU buffers in which records are built. */
@@ -74,6 +75,7 @@ int on_snapshot(struct bpf_perf_event_data *ctx)
 		if (got > 0)
 			r->nr_kernel = (u32)got / sizeof(u64);
 	}
+	replaced_fill(&r->replaced, task);
 	bytes = stack_copy(r->stack, r->regs[PT_REG_SP]);
 	r->bytes = bytes;
 	HIDE(bytes);
@@ -365,6 +367,7 @@ int on_task(struct bpf_iter__task *ctx)
 	__builtin_memset(&r->object, 0, sizeof(r->object));
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return 0;
+	replaced_fill(&r->replaced, task);
 	r->memory.limit = 0;
 	/* the kernel does not let itself be interrupted while it frees memory */
 	if (r->state & STATE_UNINTERRUPTIBLE)

@@ -148,6 +148,7 @@ struct pt_waits_user_stack {
 	struct pt_waits_head head;
 	pt_u32 trace, tgid, tid, bytes;
 	pt_u64 regs[PT_REGS];
+	struct pt_replaced replaced;
 	unsigned char stack[PT_SNAPSHOT_STACK];
 };
 

@@ -2,6 +2,7 @@
 /* Tracing of waits: context switches and wakings. */
 #pragma once
 
+#include "bpf/return_probes.h"
 #include "bpf/waits_objects.h"
 #include "bpf/waits_places.h"
 
@@ -33,6 +34,7 @@ SEPARATE int user_stack_send(u32 trace, u64 now)
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), (void *)bpf_task_pt_regs(task)))
 		return -1;
 	sp = r->regs[PT_REG_SP];
+	replaced_fill(&r->replaced, task);
 	if (!bpf_probe_read_user(r->stack, PT_SNAPSHOT_STACK, (void *)sp)) {
 		bytes = PT_SNAPSHOT_STACK;
 	} else {

@@ -221,13 +221,41 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 	return attach_single(a, prog, &attr, &(struct event_scope){.pid = -1, .cpu = 0}, cookie);
 }
 
+/* Open an event only to learn whether that is permitted. */
+static bool may_open(struct perf_event_attr *attr, const struct event_scope *place)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	fd = (int)syscall(SYS_perf_event_open, attr, place->pid, place->cpu, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return errno != EACCES && errno != EPERM;
+	close(fd);
+	return true;
+}
+
+static void clock_event(struct perf_event_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
+}
+
+bool attach_may_open_clocks(void)
+{
+	struct perf_event_attr attr;
+
+	clock_event(&attr);
+	return may_open(&attr, &(struct event_scope){.pid = -1, .cpu = 0});
+}
+
 static int attach_clock(struct attachment *a, int prog, int cpu, unsigned int hz)
 {
 	struct perf_event_attr attr;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	clock_event(&attr);
 	attr.freq = 1;
 	attr.sample_freq = hz;
 	return attach_single(a, prog, &attr, &(struct event_scope){.pid = -1, .cpu = cpu}, 0);
@@ -253,10 +281,31 @@ void clocks_release(struct clocks *c)
 		attachment_release(&c->clock[--c->nr], false);
 }
 
+static int uprobe_event_type(void)
+{
+	return event_source("/sys/bus/event_source/devices/uprobe/type", "%d");
+}
+
+bool attach_may_open_uprobes(void)
+{
+	int pmu = uprobe_event_type();
+	/* The kernel checks the rights first. Then it refuses a folder, so that nothing is probed.
+	 */
+	struct perf_event_attr attr = {.type = (uint32_t)pmu, .config1 = (uint64_t)(uintptr_t) "/"};
+
+	return pmu >= 0 && may_open(&attr, &(struct event_scope){.pid = 0, .cpu = -1});
+}
+
+/* True if the kernel refuses this address, and not the process, the file or our rights. */
+static bool is_refused_address(int err)
+{
+	return err == -EOPNOTSUPP || err == -EINVAL || err == -EIO;
+}
+
 static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
 		       struct attach_points *points)
 {
-	int pmu = event_source("/sys/bus/event_source/devices/uprobe/type", "%d"), err = 0;
+	int pmu = uprobe_event_type(), err = 0;
 	/* an event of every process is opened on CPU 0, but its probe acts on all CPUs */
 	const struct event_scope scope = {.pid = pid ? pid : -1, .cpu = pid ? -1 : 0};
 	struct perf_event_attr attr = {.type = (uint32_t)pmu};
@@ -273,7 +322,8 @@ static int attach_perf(struct attachment *a, int prog, int file_fd, int pid,
 		attr.config2 = points->list[i].offset;
 		err = attach_event(prog, &attr, &scope, points->list[i].cookie, &a->fd[a->nr]);
 		if (err) {
-			points->refused = i;
+			if (is_refused_address(err) || err == -ENOEXEC)
+				points->refused = i;
 			break;
 		}
 		a->nr += 2;
@@ -320,7 +370,7 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 	if (!err)
 		return 0;
 	attachment_release(a, false);
-	if (multi && (err == -EOPNOTSUPP || err == -EINVAL || err == -EIO))
+	if (multi && is_refused_address(err))
 		points->refused = find_refused(prog, file_fd, pid, points->list, points->nr);
 	return err;
 }

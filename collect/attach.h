@@ -44,6 +44,14 @@ struct attachments {
 
 /* True if this kernel has links for many uprobes (uprobe_multi). */
 bool attach_has_multi(void);
+/*
+ * True if this process may open the perf events that attach uprobes without uprobe_multi. Since
+ * 2025 (5.15.189, 6.1.146, 6.6.99, 6.12.39) kernels require CAP_SYS_ADMIN for them.
+ */
+bool attach_may_open_uprobes(void);
+/* True if this process may open perf events of a whole CPU, such as sampling timers. Some
+ * distributions' kernels require CAP_SYS_ADMIN for that (perf_event_paranoid 3 and 4). */
+bool attach_may_open_clocks(void);
 
 /*
  * Attach `prog` to the points of the file open at `file_fd`, in the process `pid` only (0: in every

@@ -100,7 +100,10 @@ static int launch_and_limit(struct collector *c)
 			return err;
 		}
 	}
-	err = privileges_limit_collector(o->command != NULL);
+	err = privileges_limit_collector(&(struct privileges_use){
+	    .command = o->command != NULL,
+	    .uprobe_events = kernel_side_uprobes(c->kernel) == UPROBE_PERF,
+	});
 	if (err)
 		send_refused(c, 0, 0, err,
 			     "the collector cannot drop the privileges that it does not need: %s",

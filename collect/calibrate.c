@@ -545,7 +545,7 @@ int calibrate(struct collector *c)
 	control->only_tgid = (uint32_t)h.pid;
 	control->nr_targets = 1;
 	kernel_side_layers(c->kernel, 0);
-	if (kernel_side_uprobes(c->kernel)) {
+	if (kernel_side_has_uprobes(c->kernel)) {
 		calibrate_class(c, &h, SITE_EMULATED, PT_SLOTS - 1);
 		calibrate_class(c, &h, SITE_STEPPED, PT_SLOTS - 2);
 	}

@@ -211,7 +211,8 @@ static void helper_run(int socket, int front, int parent)
 	/* later the system call filter forbids it */
 	multi = attach_has_multi();
 	program = attach_program(multi);
-	if (program < 0 || privileges_limit_collector(false))
+	if (program < 0 ||
+	    privileges_limit_collector(&(struct privileges_use){.uprobe_events = !multi}))
 		_exit(1);
 	for (int i = 0; i < MAX_FILES; i++)
 		files[i] = -1;

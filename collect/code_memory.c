@@ -164,7 +164,7 @@ static int64_t compare_work(void *argument, int *unused)
 	int err = 0;
 
 	(void)unused;
-	s.pagemap = open_of(o->pid, "pagemap");
+	s.pagemap = open_of(s.pid, "pagemap");
 	if (s.pagemap < 0)
 		err = errno == ENOENT ? process_is_there(o->pid) : -errno;
 	for (uint32_t i = 0; i < o->nr && !err; i++)
@@ -232,7 +232,7 @@ static int64_t survey_work(void *argument, int *unused)
 	int err = 0;
 
 	(void)unused;
-	s.pagemap = open_of(o->pid, "pagemap");
+	s.pagemap = open_of(s.pid, "pagemap");
 	if (s.pagemap < 0)
 		return -errno;
 	for (uint64_t at = o->survey.map_start; at < o->survey.map_end && !err; at += PAGE) {

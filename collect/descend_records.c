@@ -12,6 +12,7 @@
 #include "collect/kernel_symbols.h"
 #include "collect/kernel_work.h"
 #include "collect/learn.h"
+#include "collect/replaced.h"
 #include "collect/sleeps.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -122,6 +123,7 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	char functions[KERNEL_LINE];
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
+	replaced_restore(&r->replaced, r->regs[PT_REG_SP], words, r->bytes / 8);
 	out->op = d->op;
 	out->epoch = d->epoch;
 	out->pid = r->head.tgid;

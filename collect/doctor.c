@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/attach.h"
 #include "collect/calibrate.h"
 #include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
@@ -106,18 +107,26 @@ static void check_kernel_names(struct collector *c)
 static void check_probes(struct collector *c)
 {
 	enum uprobe_method method = kernel_side_uprobes(c->kernel);
+	bool probes = kernel_side_has_uprobes(c->kernel);
 	char type[64];
 
-	check(c, "uprobes", method != UPROBE_NONE, "latencies of user functions",
-	      "a kernel with CONFIG_UPROBE_EVENTS");
+	check(c, "uprobes", probes, "latencies of user functions",
+	      method == UPROBE_DENIED ? "run as root, or grant CAP_SYS_ADMIN: this kernel requires "
+					"it for uprobes by perf "
+					"events; Linux 6.10 and later do not need it"
+				      : "a kernel with CONFIG_UPROBE_EVENTS");
 	check(c, "many uprobes in one link", method == UPROBE_MULTI,
 	      "attaching probes quickly, short bursts within a small budget",
 	      "Linux 6.10; older kernels use one perf event per probe, which attaches more slowly "
 	      "and makes bursts longer");
 	calibrate(c);
-	check(c, "calibration", method == UPROBE_NONE || c->cost.hit[SITE_EMULATED] > 0,
+	check(c, "calibration", !probes || c->cost.hit[SITE_EMULATED] > 0,
 	      "correcting latencies, staying within the budget",
 	      "probes attach but do not fire on this host; latencies are not corrected");
+	check(c, "sampling timers", attach_may_open_clocks(),
+	      "samples of running threads (descents, and calls too short to be timed)",
+	      "run as root, or set the sysctl kernel.perf_event_paranoid to 2 or less: with more, "
+	      "this kernel requires CAP_SYS_ADMIN for them");
 	check(c, "kernel functions",
 	      access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
 		  small_file_read(type, sizeof(type),

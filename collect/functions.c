@@ -184,7 +184,10 @@ static const char *arm_check(struct collector *c, const struct req_arm *arm,
 {
 	const struct rec_site *sites[MAX_FUNCTION_SITES];
 
-	if (!kernel_side_uprobes(c->kernel))
+	if (kernel_side_uprobes(c->kernel) == UPROBE_DENIED)
+		return "this kernel allows probes of user functions only with CAP_SYS_ADMIN; run "
+		       "peaktop as root";
+	if (!kernel_side_has_uprobes(c->kernel))
 		return "this kernel has no uprobes";
 	if (arm->op.layer != LAYER_FUNCTION)
 		return "only functions can be probed at given addresses";

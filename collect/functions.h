@@ -69,6 +69,7 @@ struct function {
 	bool hopeless;		   /* every site was refused */
 	bool patched;		   /* the code at a site differs from its file */
 	bool exits_dropped, keep_exits;
+	bool replaced_told;   /* a note says that another tool's return probe is on it */
 	bool exits_wait;      /* single-stepped exits wait until the call rate is known */
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
 	uint32_t burst;	      /* number of the present or last burst */

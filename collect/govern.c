@@ -81,6 +81,20 @@ uint64_t function_allowance(const struct collector *c, const struct function *f,
 	return hits < HITS_MIN ? HITS_MIN : hits > HITS_MAX ? HITS_MAX : hits;
 }
 
+/* Say once that another tool's return probe is on the function. */
+static void replaced_tell(struct collector *c, struct function *f, const struct pt_site *s)
+{
+	if (!s->replaced || f->replaced_told)
+		return;
+	f->replaced_told = true;
+	send_note(
+	    c, NOTE_INFO,
+	    "%s: another tool's return probe (uretprobe) is on this function; the true return "
+	    "addresses are taken from the kernel, but calls are longer by the time of its "
+	    "probes",
+	    f->meta->label);
+}
+
 /* Cost of the hits since the last check, ns. Sets the fuses anew. */
 static uint64_t function_spending(struct collector *c, struct function *f)
 {
@@ -93,6 +107,7 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 		uint64_t more = (uint32_t)((uint32_t)now - s->seen);
 
 		s->seen = (uint32_t)now;
+		replaced_tell(c, f, s);
 		hits += more;
 		cost += more * budget_hit_ns(c, f->sites[i].site.class);
 		s->fuse = now + function_allowance(c, f, f->sites[i].site.class);

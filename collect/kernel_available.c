@@ -23,7 +23,7 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 		if (!l->exists && !optional)
 			missing |= l->layers & ~KERNEL_SIDE_WAITS;
 	}
-	if (k->uprobes)
+	if (kernel_side_has_uprobes(k))
 		all |= 1u << LAYER_FUNCTION;
 	return all & ~missing & ~KERNEL_SIDE_WAITS;
 }

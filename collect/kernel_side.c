@@ -54,9 +54,16 @@ bool kernel_side_too_old(void)
  * waits. */
 static int programs_open(struct kernel_side *k, bool waits)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	uint32_t id;
 	int err;
 
-	k->skel = peaktop_bpf__open();
+	/* A type that vmlinux lacks is searched for in the types of all kernel modules. That
+	 * requires CAP_SYS_ADMIN, and without it libbpf gives up. With a named file it does not
+	 * search. */
+	if (bpf_btf_get_next_id(0, &id) && errno == EPERM)
+		options.btf_custom_path = "/sys/kernel/btf/vmlinux";
+	k->skel = peaktop_bpf__open_opts(&options);
 	if (!k->skel)
 		return -errno;
 	k->skel->rodata->waits_built = waits;
@@ -98,7 +105,7 @@ int kernel_side_new(struct kernel_side **out, bool waits)
 	if (kernel_at_least(6, 10) && attach_has_multi())
 		k->uprobes = UPROBE_MULTI;
 	else if (access("/sys/bus/event_source/devices/uprobe/type", R_OK) == 0)
-		k->uprobes = UPROBE_PERF;
+		k->uprobes = attach_may_open_uprobes() ? UPROBE_PERF : UPROBE_DENIED;
 	k->kprobes = access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0;
 	err = programs_open(k, waits);
 	if (err) {
@@ -273,6 +280,11 @@ int kernel_side_attach_life(struct kernel_side *k)
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k)
 {
 	return k->uprobes;
+}
+
+bool kernel_side_has_uprobes(const struct kernel_side *k)
+{
+	return k->uprobes == UPROBE_PERF || k->uprobes == UPROBE_MULTI;
 }
 
 int kernel_side_program(const struct kernel_side *k, enum kernel_program which)

@@ -21,9 +21,10 @@
 /* How uprobes can be attached on this kernel. */
 enum uprobe_method {
 	UPROBE_NONE = 0,
-	UPROBE_PERF,  /* one perf event per site */
-	UPROBE_MULTI, /* one link for many sites; exists since Linux 6.6, used from 6.10 on because
-			 its pid filter is correct only there */
+	UPROBE_DENIED, /* by perf events, for which this kernel requires CAP_SYS_ADMIN */
+	UPROBE_PERF,   /* one perf event per site */
+	UPROBE_MULTI,  /* one link for many sites; exists since Linux 6.6, used from 6.10 on because
+			  its pid filter is correct only there */
 };
 
 struct kernel_side;
@@ -72,6 +73,8 @@ int kernel_side_dirtiers(const struct kernel_side *k);
 /* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
 bool kernel_side_too_old(void);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
+/* True if uprobes can be attached. */
+bool kernel_side_has_uprobes(const struct kernel_side *k);
 /* Programs that are attached by descriptor. */
 enum kernel_program {
 	PROGRAM_SITE,

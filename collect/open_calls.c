@@ -26,7 +26,8 @@ enum {
 	OPEN_PER_OP = 8, /* most open calls per operation that are sent individually */
 	MAX_OPEN = 512,
 	MAX_DOUBTFUL = 2 * PT_ACTIVATIONS,
-	STALE_NS = 1000000000,	 /* open calls older than this are checked against the stack */
+	STALE_NS = 1000000000, /* open calls older than this are checked against the stack */
+	TRAMPOLINE_ALIGN = 4096,
 	SAME_CALL_NS = 10000000, /* a thread that has slept since then is still in the same call */
 };
 
@@ -42,6 +43,8 @@ struct open_one {
 struct doubtful {
 	uint32_t index;
 	struct pt_act act;
+	/* by this address another tool's return probe may have replaced the return address */
+	uint64_t trampoline;
 };
 
 /* A system call that may have ended unseen; another one may be open since. */
@@ -246,16 +249,28 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 
 /* True if the thread has ended or left the frame of this activation. `ret` points to the value
  * now at the place of its return address; NULL: not known. */
-static bool frame_left(const struct pt_act *a, const struct thread_now *now, const uint64_t *ret)
+static bool frame_left(const struct doubtful *d, const struct thread_now *now, const uint64_t *ret)
 {
+	const struct pt_act *a = &d->act;
+
 	/* if the process does not respond, try again later */
 	if (!now->known)
 		return now->error == -ESRCH || now->error == -ENOENT;
 	/* later calls have overwritten the return address */
-	if (a->ret && ret && *ret != a->ret)
+	if (a->ret && ret && *ret != a->ret && !(*ret && *ret == d->trampoline))
 		return true;
 	/* further away it may be another stack */
 	return !now->running && now->sp > a->key.cfa && now->sp - a->key.cfa < (8u << 20);
+}
+
+static void trampoline_take(void *ctx, const struct pt_task_now *now)
+{
+	struct open_scan *w = ctx;
+
+	for (size_t i = 0; i < w->nr_doubtful; i++) {
+		if (w->doubtful[i].act.key.tgid == now->tgid)
+			w->doubtful[i].trampoline = now->replaced.trampoline;
+	}
 }
 
 /* ---- decisions -------------------------------------------------------- */
@@ -307,12 +322,15 @@ static void doubtful_decide(struct open_scan *w)
 								  .to = &ret[i]};
 		}
 		reader_memory(pieces, n);
+		/* a trampoline begins a page; to ask for it takes long */
+		if (any_of(i, n, ret[i] && ret[i] % TRAMPOLINE_ALIGN == 0))
+			kernel_side_tasks(w->c->kernel, snapshots_only_pid(w->c), trampoline_take,
+					  w);
 		for (size_t i = 0; i < n; i++) {
 			const struct doubtful *d = &w->doubtful[i];
 			const struct thread_now *now = &threads[of[i]];
 
-			if (frame_left(&d->act, now,
-				       pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
+			if (frame_left(d, now, pieces[i].got == sizeof(*ret) ? &ret[i] : NULL))
 				act_left(w, d->index, &d->act);
 			else
 				act_open(w, &d->act);

@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "analysis/base/capability_set.h"
+#include "collect/attach.h"
 #include "collect/process/filter.h"
 
 enum { LAST_POSSIBLE_CAPABILITY = 63 };
@@ -55,23 +54,10 @@ static int capabilities_keep(uint64_t permitted, uint64_t keep)
 	return capabilities_set(keep, keep);
 }
 
-/* True if a perf event of a whole CPU can be opened. Some distributions' kernels require
- * CAP_SYS_ADMIN for that (perf_event_paranoid 3 and 4). */
-static bool may_open_events(void)
+/* True if the perf events of a session can be opened. */
+static bool may_open_events(const struct privileges_use *use)
 {
-	struct perf_event_attr attr;
-	int fd;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CPU_CLOCK;
-	attr.disabled = 1;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return errno != EACCES && errno != EPERM;
-	close(fd);
-	return true;
+	return attach_may_open_clocks() && (!use->uprobe_events || attach_may_open_uprobes());
 }
 
 int privileges_limit_opener(uid_t uid, gid_t gid)
@@ -90,9 +76,9 @@ int privileges_limit_opener(uid_t uid, gid_t gid)
 	return err ? err : filter_enter(FILTER_OPENER);
 }
 
-int privileges_limit_collector(bool command)
+int privileges_limit_collector(const struct privileges_use *use)
 {
-	struct capability_needs needs = {.command = command};
+	struct capability_needs needs = {.command = use->command};
 	uint64_t permitted, keep;
 	int err = permitted_get(&permitted);
 
@@ -102,7 +88,7 @@ int privileges_limit_collector(bool command)
 	err = capabilities_set(permitted, keep);
 	if (err)
 		return err;
-	if (!may_open_events()) {
+	if (!may_open_events(use)) {
 		needs.needs_admin = true;
 		keep = capability_set_collector(permitted, &needs);
 	}

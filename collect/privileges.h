@@ -8,6 +8,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* What a session does after privileges_limit_collector(), beside what every session does. */
+struct privileges_use {
+	bool command;	    /* it may end a command that it started */
+	bool uprobe_events; /* it attaches uprobes by perf events, one for each site */
+};
+
 /*
  * For the opener: become uid:gid permanently, with no capability, no_new_privs and a seccomp
  * filter that allows no program, no new socket and no access to other processes. Call this
@@ -22,4 +28,4 @@ int privileges_limit_opener(uid_t uid, gid_t gid);
  * reading only, and uses no network; probes can still be attached. Call this before there are
  * other threads, because they would keep their capabilities. Returns 0 or a negative errno.
  */
-int privileges_limit_collector(bool command);
+int privileges_limit_collector(const struct privileges_use *use);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Takes snapshots of the targets' threads without probes and without stopping them.
- *
- * A BPF task iterator lists sleeping threads with their registers. The reader then copies
- * their stacks; a copy counts only if the thread slept all the time. A timer on each CPU
- * samples running threads. The scheduler's statistics give the total time asleep and on a
- * CPU; the snapshots say where it was spent.
+ * Takes snapshots of the targets' threads without probes and without stopping them. A BPF task
+ * iterator lists sleeping threads with their registers. The reader then copies their stacks; a copy
+ * counts only if the thread slept all the time. A timer on each CPU samples running threads. The
+ * scheduler's statistics give the total time asleep and on a CPU; the snapshots say where.
  */
 #include "collect/thread_snapshots.h"
 #include "collect/modules.h"
@@ -97,6 +95,7 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
 
 	memcpy(words, stack ? stack : (const unsigned char *)"", stack ? bytes / 8 * 8 : 0);
+	replaced_restore(&now->replaced, now->regs[PT_REG_SP], words, stack ? bytes / 8 : 0);
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, now->comm);
 	kernel_names_line(now->kernel, now->nr_kernel, kernel, sizeof(kernel));
 	snapshot->pid = now->tgid;
@@ -325,6 +324,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	memcpy(now.kernel, r->kernel, sizeof(now.kernel));
 	now.nr_kernel = r->nr_kernel;
 	now.memory = r->memory;
+	now.replaced = r->replaced;
 	/* in user code no system call is open, whatever orig_ax contains */
 	if (!r->in_kernel)
 		now.regs[PT_REG_ORIG_AX] = UINT64_MAX;

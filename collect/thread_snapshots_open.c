@@ -11,10 +11,24 @@
 #include "collect/thread_snapshots_state.h"
 
 enum {
-	OPEN_PASSES = 4, /* attempts for a thread that never stays asleep long enough */
+	OPEN_TRIES = 4,	      /* attempts for a thread that never stays asleep long enough */
+	CROWD_MAX = 256,      /* stacks read of threads that are at the same place */
+	MAX_LISTED = 1 << 20, /* threads that are listed */
+	STACK_ALIGNED = 4096, /* the stacks of threads begin with a page */
+};
+
+/* A thread of the targets. */
+struct listed {
+	uint32_t tid;
+	uint32_t tries;
+	bool turn, done; /* it is looked at in this pass; it was sent */
+	uint32_t crowd;	 /* number of threads at the same place */
+	uint64_t place;	 /* equal for threads that seem to do the same */
+	uint64_t asleep_ns;
 };
 
 struct found {
+	struct listed *thread;
 	struct pt_task_now now;
 	uint32_t bytes;
 	unsigned char stack[SNAPSHOT_STACK];
@@ -22,32 +36,139 @@ struct found {
 
 struct opening {
 	struct collector *c;
-	bool last; /* the last pass: send threads that keep moving without their stacks */
-	uint32_t reported[MAX_THREADS];
-	uint32_t nr_reported;
+	struct listed *threads; /* by thread id */
+	struct listed **order;	/* which are looked at, the first one first */
+	uint32_t nr_threads, cap_threads, nr_order;
 	struct found *found;
 	uint32_t nr_found;
 };
 
-static bool listed(const uint32_t *list, uint32_t nr, uint32_t tid)
+/* ---- which threads are looked at */
+
+/*
+ * Where a thread is: the instruction, the system call, and how far its stack is used within a page.
+ * Threads that were started alike and are in the same calls have the same.
+ */
+static uint64_t place_of(const struct pt_task_now *now)
 {
-	return any_of(i, nr, list[i] == tid);
+	const uint64_t words[] = {now->tgid, now->state, now->regs[PT_REG_IP],
+				  now->regs[PT_REG_ORIG_AX], now->regs[PT_REG_SP] % STACK_ALIGNED};
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		hash = ((hash >> 29 ^ hash) ^ words[i]) * 0x9e3779b97f4a7c15ull;
+	return hash;
 }
+
+static void list_task(void *ctx, const struct pt_task_now *now)
+{
+	struct opening *o = ctx;
+
+	if (array_grow(o->threads, o->nr_threads, o->cap_threads, MAX_LISTED))
+		return;
+	o->threads[o->nr_threads++] = (struct listed){
+	    .tid = now->tid,
+	    .place = place_of(now),
+	    .asleep_ns = now->state && now->ran_ns && now->clock_ns > now->ran_ns
+			     ? now->clock_ns - now->ran_ns
+			     : 0,
+	};
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct listed *x = *(struct listed *const *)a, *y = *(struct listed *const *)b;
+
+	return ascending(x->place, y->place) ?: descending(x->asleep_ns, y->asleep_ns);
+}
+
+static int by_crowd(const void *a, const void *b)
+{
+	const struct listed *x = *(struct listed *const *)a, *y = *(struct listed *const *)b;
+
+	return ascending(x->crowd, y->crowd) ?: by_place(a, b);
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	return ascending(((const struct listed *)a)->tid, ((const struct listed *)b)->tid);
+}
+
+/*
+ * Choose the threads whose stacks are read: those first that do something else than most, and of
+ * those at one place the ones that have slept longest.
+ */
+static void order_fill(struct opening *o)
+{
+	uint32_t nr = 0;
+
+	qsort(o->threads, o->nr_threads, sizeof(*o->threads), by_tid);
+	for (uint32_t i = 0; i < o->nr_threads; i++)
+		o->order[i] = &o->threads[i];
+	qsort(o->order, o->nr_threads, sizeof(*o->order), by_place);
+	for (uint32_t i = 0, end; i < o->nr_threads; i = end) {
+		for (end = i; end < o->nr_threads && o->order[end]->place == o->order[i]->place;)
+			end++;
+		for (uint32_t k = i; k < end; k++) {
+			o->order[k]->crowd = end - i;
+			if (k - i < CROWD_MAX)
+				o->order[nr++] = o->order[k];
+		}
+	}
+	qsort(o->order, nr, sizeof(*o->order), by_crowd);
+	o->nr_order = nr < MAX_THREADS ? nr : MAX_THREADS;
+	if (o->nr_order < o->nr_threads)
+		send_note(o->c, NOTE_INFO,
+			  "the target has %u threads; the stacks of %u were read, first of those "
+			  "that do something else than most; %s",
+			  o->nr_threads, o->nr_order,
+			  nr > MAX_THREADS ? "the others were left out"
+					   : "the others are at the same places as these");
+}
+
+/* Choose the threads of the next pass. Returns false if none is left. */
+static bool turn_begins(struct opening *o)
+{
+	uint32_t nr = 0;
+
+	o->nr_found = 0;
+	for (uint32_t i = 0; i < o->nr_order; i++) {
+		struct listed *t = o->order[i];
+
+		t->turn = nr < MAX_MOVING && !t->done && t->tries < OPEN_TRIES;
+		t->tries += t->turn;
+		nr += t->turn;
+	}
+	return nr > 0;
+}
+
+static struct listed *listed_find(const struct opening *o, uint32_t tid)
+{
+	size_t at = lower_bound(i, o->nr_threads, o->threads[i].tid < tid);
+
+	return at < o->nr_threads && o->threads[at].tid == tid ? &o->threads[at] : NULL;
+}
+
+/* ---- a pass */
 
 static void open_task(void *ctx, const struct pt_task_now *now)
 {
 	struct opening *o = ctx;
 	struct thread_snapshots *l = o->c->thread_snapshots;
+	struct listed *t = listed_find(o, now->tid);
 
-	if (listed(o->reported, o->nr_reported, now->tid))
+	if (!t || !t->turn || t->done)
 		return;
 	if (!now->state) {
-		if (o->last && l->nr_running < MAX_RUNNING)
+		if (t->tries == OPEN_TRIES && l->nr_running < MAX_RUNNING) {
 			l->running[l->nr_running++] = *now;
+			t->done = true;
+		}
 		return;
 	}
 	if (o->nr_found == MAX_MOVING)
 		return;
+	o->found[o->nr_found].thread = t;
 	o->found[o->nr_found++].now = *now;
 }
 
@@ -144,14 +265,15 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 		struct found *f = &o->found[i];
 		bool still = snapshot_is_still(now, &f->now);
 
-		if (f->now.tid != now->tid || (!still && !o->last) || o->nr_reported == MAX_THREADS)
+		if (f->now.tid != now->tid || f->thread->done ||
+		    (!still && f->thread->tries < OPEN_TRIES))
 			continue;
 		if (still)
 			snapshots_polled_take(&f->now, now);
 		modules_check(o->c, (pid_t)f->now.tgid, f->now.regs[PT_REG_IP]);
 		open_report_call(o->c, &f->now, WITNESS_SLEEP, still && f->bytes ? f->stack : NULL,
 				 f->bytes);
-		o->reported[o->nr_reported++] = now->tid;
+		f->thread->done = true;
 	}
 }
 
@@ -167,32 +289,35 @@ void open_done(struct collector *c)
 	send_ack(c, l->open.round);
 }
 
-/* Take snapshots of all sleeping threads; the sampling timers take the running ones. */
-void open_begin(struct collector *c)
+static void open_passes(struct opening *o)
 {
-	struct thread_snapshots *l = c->thread_snapshots;
-	struct opening *o = calloc(1, sizeof(*o));
-	bool full = false;
+	struct collector *c = o->c;
 
-	if (o)
-		o->found = calloc(MAX_MOVING, sizeof(*o->found));
-	l->nr_running = 0;
-	reader_prepare();
-	for (int pass = 1;
-	     o && o->found && !o->last && pass <= OPEN_PASSES + MAX_THREADS / MAX_MOVING; pass++) {
-		o->c = c;
-		o->last = pass >= OPEN_PASSES && !full;
-		o->nr_found = 0;
+	order_fill(o);
+	while (turn_begins(o)) {
 		if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), open_task, o))
 			break;
 		found_stacks(o);
 		for (uint32_t i = 0; i < o->nr_found; i++)
 			snapshots_polled_ask(c, &o->found[i].now);
 		kernel_side_tasks(c->kernel, snapshots_only_pid(c), still_task, o);
-		full = o->nr_found == MAX_MOVING;
 	}
-	if (o)
-		free(o->found);
-	free(o);
+}
+
+/* Take snapshots of the sleeping threads; the sampling timers take the running ones. */
+void open_begin(struct collector *c)
+{
+	struct thread_snapshots *l = c->thread_snapshots;
+	struct opening o = {.c = c, .found = calloc(MAX_MOVING, sizeof(*o.found))};
+
+	l->nr_running = 0;
+	reader_prepare();
+	kernel_side_tasks(c->kernel, snapshots_only_pid(c), list_task, &o);
+	o.order = calloc(o.nr_threads + 1, sizeof(*o.order));
+	if (o.order && o.found)
+		open_passes(&o);
+	free(o.threads);
+	free(o.order);
+	free(o.found);
 	l->open_since = now_ns();
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collect/attach.h"
+#include "collect/replaced.h"
 #include "collect/snapshot_ports.h"
 #include "collect/snapshot_wait.h"
 #include "collect/state.h"

@@ -9,6 +9,7 @@
 #include "collect/kernel_waits.h"
 #include "collect/modules.h"
 #include "collect/process/small_file.h"
+#include "collect/replaced.h"
 #include "collect/sleeps.h"
 #include "collect/snapshot_wait.h"
 #include "collect/state.h"
@@ -181,6 +182,7 @@ static void send_user_stack(struct collector *c, const struct pt_waits_user_stac
 	uint32_t bytes = r->bytes <= PT_SNAPSHOT_STACK ? r->bytes : 0;
 
 	memcpy(words, r->stack, bytes);
+	replaced_restore(&r->replaced, r->regs[PT_REG_SP], words, bytes / 8);
 	/* a program that has just begun maps its libraries; the same stack is not sent again */
 	modules_check(c, (pid_t)r->tgid, r->regs[PT_REG_IP]);
 	send_record(c, &(struct record){.type = REC_RAW_TRACE,

@@ -16,7 +16,8 @@
  *   CAP_SYSLOG              addresses in /proc/kallsyms
  *   CAP_KILL                end a command that was started (`command`)
  *   CAP_SYS_ADMIN           if one of CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE is not held,
- *                           or if the kernel requires more than CAP_PERFMON (`needs_admin`)
+ *                           or if the kernel requires more than CAP_PERFMON for perf events
+ *                           (`needs_admin`)
  *   CAP_DAC_OVERRIDE        if CAP_DAC_READ_SEARCH is not held
  */
 struct capability_needs {

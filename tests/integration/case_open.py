@@ -134,4 +134,63 @@ def screen():
     target.finish()
 
 
+def crowd_asleep(threads):
+    """The target, once every thread of it waits."""
+    target = Target("crowd", threads)
+    tasks = "/proc/%d/task" % target.pid
+
+    def asleep():
+        for tid in os.listdir(tasks):
+            with open("%s/%s/stat" % (tasks, tid)) as stat:
+                if stat.read().rpartition(")")[2].split()[0] != "S":
+                    return False
+        return True
+    wait_for(asleep, "the threads to wait", 60)
+    return target
+
+
+def crowd(threads, *args):
+    """What --open shows of a crowd; (document, text of the notes)."""
+    target = crowd_asleep(threads)
+    document = ask(target, *args)
+    target.go()
+    equal("threads that the target counted", target.truth()["threads"], threads)
+    target.finish()
+    return document, "; ".join(document["notes"])
+
+
+@case("of thousands of threads, the one that does something else is shown, and what was left out is said")
+def in_a_crowd():
+    document, notes = crowd(5000)
+    odd = [call for call in document["open_calls"] if call["comm"] == "odd-one"]
+    equal("the odd one out", len(odd), 1)
+    in_order(odd[0], "stuck", "wait_for_work")
+    check("the target has 5001 threads" in notes, "the total: %s" % notes)
+    check(len(document["open_calls"]) < 1000, "threads at one place: %d" % len(document["open_calls"]))
+    document, notes = crowd(5000, "-f", "stuck")
+    equal("threads in stuck()", [call["comm"] for call in document["open_calls"]], ["odd-one"])
+
+
+@case("the text joins threads in the same calls with their number, behind the one that is alone")
+def joined():
+    target = crowd_asleep(300)
+    status, program = run_peaktop("descend", "-p", target.pid, "--open")
+    equal("exit status (%s)" % program.error_text(), status, 0)
+    heads = [line for line in program.text().split("\n") if "asleep for" in line]
+    equal("threads that are shown (%s)" % heads, sorted(line.split()[0] for line in heads), ["crowd", "crowd", "odd-one"])
+    check(heads[-1].startswith("crowd") and " and 255 threads like it" in heads[-1], "the last one: %s" % heads[-1])
+    check("the target has 301 threads" in " ".join(program.text().split()), "the total: %s" % program.text()[-600:])
+    target.go()
+    target.truth()
+    target.finish()
+
+
+@case("of some tens of threads at one place all are shown, and nothing is said to be left out")
+def no_crowd():
+    document, notes = crowd(50)
+    equal("threads looked at", document["threads_looked_at"], 51)
+    equal("threads shown", len(document["open_calls"]), 51)
+    check("were read" not in notes, notes)
+
+
 main()

@@ -4,6 +4,7 @@
 
 TFLAGS_ifunc := -Wno-attributes
 TLIBS_dlopen := -ldl
+TFLAGS_returned := -fcf-protection=full
 $(T)/plt $(T)/plt-now: $(T)/plugin.so
 
 $(T)/plugin.so: tests/targets/plugin.c

@@ -140,14 +140,48 @@ static void put_age(struct buf *out, const struct open_report *r,
 		buf_printf(out, ", asleep for %s", format_time(snapshot->asleep_ns).s);
 }
 
+/* Threads that are shown as one: in the same calls, waiting for the same kind of thing. */
+static bool is_like(const struct rec_thread_snapshot *a, const struct rec_thread_snapshot *b)
+{
+	if (a->kind != b->kind || a->state != b->state || a->pid != b->pid || a->stop != b->stop ||
+	    !a->nr_frames || a->nr_frames != b->nr_frames || strcmp(a->sleep.call, b->sleep.call) ||
+	    strcmp(a->kernel, b->kernel) || strcmp(a->sleep.holder, b->sleep.holder) ||
+	    strcmp(a->sleep.waker, b->sleep.waker) ||
+	    wait_kind_of_snapshot(a) != wait_kind_of_snapshot(b))
+		return false;
+	for (uint32_t i = 0; i < a->nr_frames; i++) {
+		if (a->frames[i].module != b->frames[i].module ||
+		    a->frames[i].offset != b->frames[i].offset)
+			return false;
+	}
+	return true;
+}
+
+/* Threads like the one at `at` that are in such a call, from `from` to before `to`. */
+static size_t alike(const struct open_report *r, size_t at, size_t from, size_t to)
+{
+	const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, at);
+	size_t nr = 0;
+	uint32_t frame;
+
+	for (size_t i = from; i < to; i++) {
+		const struct rec_thread_snapshot *other = open_calls_at(r->calls, i);
+
+		nr += i != at && is_like(snapshot, other) && open_matches(other, &r->ask, &frame);
+	}
+	return nr;
+}
+
 static void put_thread(struct buf *out, const struct open_report *r,
-		       const struct rec_thread_snapshot *snapshot, uint32_t frame)
+		       const struct rec_thread_snapshot *snapshot, uint32_t frame, size_t like)
 {
 	const char *at = snapshot->kernel;
 
 	buf_puts(out, "\n");
 	put_safe(out, snapshot->comm);
 	buf_printf(out, " %u", snapshot->tid);
+	if (like)
+		buf_printf(out, " and %zu %s like it", like, like == 1 ? "thread" : "threads");
 	put_age(out, r, snapshot);
 	buf_puts(out, ": ");
 	open_report_wait(out, snapshot);
@@ -185,11 +219,18 @@ void open_report_lines(const struct open_report *r, struct buf *out)
 		buf_printf(out, "%zu %s; what %s now:\n", all, all == 1 ? "thread" : "threads",
 			   all == 1 ? "it does" : "they do");
 	}
-	for (size_t i = 0; i < all; i++) {
-		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
+	/* threads that do what no other one does come before those that many are like */
+	for (int joined = 0; joined < 2; joined++) {
+		for (size_t i = 0; i < all; i++) {
+			const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
+			size_t like;
 
-		if (open_matches(snapshot, &r->ask, &frame))
-			put_thread(out, r, snapshot, frame);
+			if (!open_matches(snapshot, &r->ask, &frame) || alike(r, i, 0, i))
+				continue;
+			like = alike(r, i, i, all);
+			if ((like > 0) == joined)
+				put_thread(out, r, snapshot, frame, like);
+		}
 	}
 }
 
