@@ -115,7 +115,7 @@ table((
     ("two peaks with the same path (-Os)", TWO_PEAKS),
     ("siblings of the cause are listed (no PIE, no CET)",
      Culprit("culprit_siblings", ["serve", "commit", "lock_kernel"], OWN, more=siblings("journal_begin", "journal_end"))),
-), smokes=("a tail call", "through the PLT", "an exception is thrown", "own code is narrowed"))
+), smokes=("a tail call", "an exception is thrown", "own code is narrowed"))
 
 
 def offsets(path):

@@ -49,7 +49,7 @@ def first_call():
     between("its share", path["share"], 0.5, 1)
 
 
-@smoke("own code is named where no callee takes the time")
+@live("own code is named where no callee takes the time")
 def own():
     document = ask(Shape("descend_shapes", "own", 60), "serve_own", "--level-by-level")
     path = path_with(document, "serve_own", "compute")
@@ -144,7 +144,7 @@ def pointer():
     check(path["frames"][1]["call_site"]["line"] > 0, "call site: %s" % path["frames"][1])
 
 
-@smoke("without --level-by-level the same culprit is found")
+@live("without --level-by-level the same culprit is found")
 def witnessed():
     document = ask(Shape("descend_chain", 3, 60), "serve")
     path_with(document, "serve", "link1", "link2", "link3", "last", "culprit")

@@ -61,7 +61,7 @@ def block():
     check(all(op["min_ns"] > 0 for op in ops if op["calls"]), "a request took no time")
 
 
-@smoke("run-queue delay of two spinners on one CPU")
+@live("run-queue delay of two spinners on one CPU")
 def runqueue():
     truth, document = layer_run("spinners", "-f", "runqueue", args=[3])
     op = [o for o in document["operations"] if o["layer"] == "runqueue"][0]
@@ -171,7 +171,7 @@ def stuck():
         t.finish()
 
 
-@smoke("three peaks with known places and counts")
+@live("three peaks with known places and counts")
 def peaks():
     truth, document = layer_run_function("sleeper", "nap", args=[600])
     op = operation(document, "nap")

@@ -117,7 +117,7 @@ def postgres():
     return wait_for(backend, "a backend is at work", 20), bench
 
 
-@smoke("a PostgreSQL backend under pgbench: system calls with peaks, and a function")
+@live("a PostgreSQL backend under pgbench: system calls with peaks, and a function")
 def postgres_backend():
     pid, bench = postgres()
     with NothingLeft(pid):
@@ -159,7 +159,7 @@ def python():
         equal("python ends well", p.wait(10), 0)
 
 
-@smoke("make -j2, followed: the children's system calls")
+@live("make -j2, followed: the children's system calls")
 def make():
     need("make", "gcc")
     directory = scratch()

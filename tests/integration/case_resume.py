@@ -59,7 +59,7 @@ def goes_on():
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
 
 
-@smoke("the snapshot of a descent on the screen goes on, too")
+@live("the snapshot of a descent on the screen goes on, too")
 def from_the_screen():
     path = session("snapshot")
     t = Target("descend_chain", 4, 120)
@@ -78,7 +78,7 @@ def from_the_screen():
     check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
 
 
-@smoke("if the latencies are distributed in another way, the answer is that they changed")
+@live("if the latencies are distributed in another way, the answer is that they changed")
 def changed():
     path = session("before")
     before, after = Target("rates", 1000, 60, 200000, 2), Target("rates", 1000, 60, 200000, 20)

@@ -44,7 +44,7 @@ def peak_of(s, ns):
     return None
 
 
-@smoke("-f opens on the function; its four peaks appear")
+@live("-f opens on the function; its four peaks appear")
 def function():
     with NothingLeft():
         t, s = open_screen("-f", "serve_request", "--max-overhead", "20", width=100, height=30)
