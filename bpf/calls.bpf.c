@@ -335,14 +335,6 @@ INLINE void count_cold(u64 now)
 	*last = now;
 }
 
-/* True if hits of this probe count in this process. */
-INLINE bool site_counts(struct pt_control *c, u64 cookie, u32 tgid)
-{
-	u32 only = cookie >> PT_COOKIE_PID;
-
-	return is_target(c, tgid) && (!only || only == tgid);
-}
-
 INLINE int site_hit(struct pt_regs *ctx)
 {
 	u64 now, id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(ctx);

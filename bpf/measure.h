@@ -110,6 +110,14 @@ INLINE bool is_target(struct pt_control *c, u32 tgid)
 	return state && *state & PT_TARGET_WATCHED;
 }
 
+/* True if hits of the probe with this cookie count in this process. */
+INLINE bool site_counts(struct pt_control *c, u64 cookie, u32 tgid)
+{
+	u32 only = cookie >> PT_COOKIE_PID;
+
+	return is_target(c, tgid) && (!only || only == tgid);
+}
+
 /* The record of a target's thread. Creates it if it does not exist; NULL: the map is full. */
 INLINE struct pt_thread *thread_of(struct pt_control *c, u32 tgid, u32 tid)
 {

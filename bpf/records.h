@@ -33,10 +33,11 @@ enum {
 	PT_TARGETS = 1024,
 	PT_CHOSEN = 1024, /* most threads and processes that the user can choose */
 	PT_RING_BYTES = 1 << 20,
-	PT_FNODES = 256, /* most fnodes armed in one descent */
-	PT_DEPTH = 64,	 /* most fnodes open at once in one thread */
-	PT_LEARNS = 32,	 /* indirect calls whose callees are recorded at once */
-	PT_CALLEES = 16, /* callees in the record of one call of f0 */
+	PT_FNODES = 256,    /* most fnodes armed in one descent */
+	PT_DEPTH = 64,	    /* most fnodes open at once in one thread */
+	PT_LEARNS = 32,	    /* indirect calls whose callees are recorded at once */
+	PT_COOKIE_PID = 32, /* upper half of a cookie: the only pid that counts, 0: any */
+	PT_CALLEES = 16,    /* callees in the record of one call of f0 */
 	PT_COMM = 16,
 	PT_FILE_NAME = 64,
 	PT_SOCKET_PATH = 108, /* sun_path */
@@ -110,9 +111,7 @@ enum pt_site_flags {
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
 
-/* What the probe at one address does. The probe's cookie is the index in this table, and in its
- * upper half the only process that counts (0: the kernel limits the probe). */
-enum { PT_COOKIE_PID = 32 };
+/* What the probe at one address does. The lower half of its cookie is the index in this table. */
 struct pt_site {
 	pt_u32 flags;
 	pt_u32 start_slot;
@@ -451,7 +450,6 @@ struct pt_share {
 	pt_u32 spare;
 };
 
-#include "bpf/replaced.h"
 #include "bpf/waits_records.h"
 
 /*

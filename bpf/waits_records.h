@@ -9,6 +9,8 @@
 #ifndef PEAKTOP_WAITS_RECORDS_H
 #define PEAKTOP_WAITS_RECORDS_H
 
+#include "bpf/replaced.h"
+
 enum {
 	PT_WAITS_RING_BYTES = 4 << 20,
 	PT_FOLLOWED = 16384,	/* tasks followed at once */

@@ -96,7 +96,7 @@ def faults():
     path = on_cpu(document)
     check(goes_through(path, "touch") and (path["cause"]["kind"] == "page fault" or path.get("unsure")),
           "what touches the memory: %s" % told(document))
-    check("page faults per second" in path["cause"]["detail"] or "exc_page_fault" in str(path["frames"]), "%s" % path["cause"])
+    check("page faults per second" in path["cause"].get("detail", "") or "exc_page_fault" in str(path["frames"]), "%s" % path["cause"])
     check(document["status"] in ("root cause found", "partly explained"), document["status"])
 
 
