@@ -16,6 +16,8 @@ void learn_request(struct collector *c, const struct req_learn *req);
 void learn_rebind(struct collector *c);
 /* Detach the probes, together with those of f0. */
 void learn_detach(struct collector *c);
+/* Remove the probes of learning from this module, whose file is about to change. */
+void learn_file_changed(struct collector *c, uint32_t module);
 /* Start bursts that are due, and answer finished requests. */
 void learn_turn(struct collector *c, uint64_t now);
 /* A site's fuse has blown: its burst ends. Returns false if the site is not one of these. */

@@ -2,6 +2,8 @@
 #include "collect/modules.h"
 #include "analysis/base/array.h"
 #include "analysis/base/debug_path.h"
+#include "collect/file_lease.h"
+#include "collect/module_hold.h"
 #include "collect/opener.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -54,8 +56,12 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (found || c->files.nr_modules == MAX_MODULES)
 		return found;
 	mod = &c->files.modules[c->files.nr_modules];
-	*mod = (struct file_module){
-	    .dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
+	*mod = (struct file_module){.dev = m->dev,
+				    .inode = m->inode,
+				    .fd = -1,
+				    .copy = -1,
+				    .pid = pid,
+				    .hold = {.lease = -1}};
 	mod->start = m->start;
 	mod->end = m->end;
 	mod->path = strdup(m->path);
@@ -69,6 +75,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
+		module_opened(mod);
 	}
 	send_record(c, &(struct record){.type = REC_MODULE,
 					.module = {.module = c->files.nr_modules,
@@ -195,7 +202,12 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 
 static void mapping_drop(struct collector *c, unsigned int i)
 {
-	mapping_send(c, &c->files.mappings[i], true);
+	const struct file_mapping *m = &c->files.mappings[i];
+
+	mapping_send(c, m, true);
+	/* other code may be mapped there next */
+	if (c->functions.nr)
+		kernel_side_returns_forget(c->kernel, (uint32_t)m->pid, m->start, m->end);
 	c->files.mappings[i] = c->files.mappings[--c->files.nr_mappings];
 }
 
@@ -305,6 +317,8 @@ static int module_file(struct collector *c, uint32_t module)
 	if (!module || module > c->files.nr_modules)
 		return -EINVAL;
 	m = &c->files.modules[module - 1];
+	if (m->hold.stale)
+		return -ESTALE;
 	for (unsigned int i = 0; i < c->files.nr_mappings && m->fd < 0; i++) {
 		struct file_mapping *fm = &c->files.mappings[i];
 
@@ -312,6 +326,7 @@ static int module_file(struct collector *c, uint32_t module)
 			continue;
 		m->fd = target_map_file(fm->pid, fm->start, fm->end, &about);
 		m->remote = about.remote;
+		module_opened(m);
 	}
 	return m->fd >= 0 || m->fd == -ETIMEDOUT ? m->fd : -ENOENT;
 }
@@ -363,9 +378,12 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 	int fd = module_file(c, module), err;
 
 	points->refused = points->nr;
-	if (fd < 0)
-		return fd;
+	*a = (struct attachment){0};
+	if (fd < 0 || !points->nr)
+		return fd < 0 ? fd : 0;
 	err = module_answers(c, module, points);
+	if (!err)
+		err = module_hold(c, module);
 	return err ? err
 		   : attach_points(a, kernel_side_program(c->kernel, PROGRAM_SITE),
 				   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
@@ -405,6 +423,8 @@ void modules_release(struct collector *c)
 			close(c->files.modules[i].fd);
 		if (c->files.modules[i].copy >= 0)
 			close(c->files.modules[i].copy);
+		if (c->files.modules[i].hold.lease >= 0)
+			lease_release(c->files.modules[i].hold.lease);
 		free(c->files.modules[i].path);
 	}
 	free(c->files.mappings);
