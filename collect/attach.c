@@ -473,3 +473,13 @@ void attach_settle(void)
 		pthread_cond_wait(&detaching.done, &detaching.lock);
 	pthread_mutex_unlock(&detaching.lock);
 }
+
+bool attach_is_settled(void)
+{
+	bool settled;
+
+	pthread_mutex_lock(&detaching.lock);
+	settled = !detaching.nr && detaching.idle == detaching.threads;
+	pthread_mutex_unlock(&detaching.lock);
+	return settled;
+}

@@ -102,3 +102,5 @@ struct attachment *attachments_next(struct attachments *all, unsigned int max);
 void attachments_release(struct attachments *all);
 /* Wait until all detaching threads are done. */
 void attach_settle(void);
+/* True if nothing is being detached: what was released before is out of the targets. */
+bool attach_is_settled(void);

@@ -381,18 +381,44 @@ void code_check_forget(struct collector *c, pid_t pid)
 	*p = c->code->processes[--c->code->nr_processes];
 }
 
+static void hold_release(struct code_hold *h)
+{
+	attachment_release(&h->uprobe, false);
+	munmap(h->page, 2 * PAGE);
+}
+
+void code_check_forget_module(struct collector *c, uint32_t module)
+{
+	struct code_checks *k = c->code;
+
+	if (!k)
+		return;
+	for (unsigned int i = k->nr_holds; i > 0; i--) {
+		if (k->holds[i - 1].module != module)
+			continue;
+		hold_release(&k->holds[i - 1]);
+		k->holds[i - 1] = k->holds[--k->nr_holds];
+	}
+	for (unsigned int i = 0; i < k->nr_processes; i++) {
+		struct code_process *p = &k->processes[i];
+		unsigned int kept = 0;
+
+		for (unsigned int s = 0; s < p->nr_sites; s++) {
+			if (p->sites[s].module != module)
+				p->sites[kept++] = p->sites[s];
+		}
+		p->nr_sites = kept;
+	}
+}
+
 void code_check_release(struct collector *c)
 {
 	struct code_checks *k = c->code;
 
 	if (!k)
 		return;
-	while (k->nr_holds) {
-		struct code_hold *h = &k->holds[--k->nr_holds];
-
-		attachment_release(&h->uprobe, false);
-		munmap(h->page, 2 * PAGE);
-	}
+	while (k->nr_holds)
+		hold_release(&k->holds[--k->nr_holds]);
 	while (k->nr_processes)
 		free(k->processes[--k->nr_processes].sites);
 	if (k->nothing >= 0)

@@ -43,4 +43,6 @@ bool code_check_is_used(const struct collector *c);
 /* Forget the sites of a process that has ended or executes another program. */
 void code_check_forget(struct collector *c, pid_t pid);
 /* After all probes are detached. */
+/* The file of this module is about to change: forget its sites, and let go of its uprobes. */
+void code_check_forget_module(struct collector *c, uint32_t module);
 void code_check_release(struct collector *c);

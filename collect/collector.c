@@ -12,6 +12,7 @@
 #include "collect/cleaner.h"
 #include "collect/code_check.h"
 #include "collect/descend.h"
+#include "collect/file_lease.h"
 #include "collect/finish.h"
 #include "collect/functions.h"
 #include "collect/guard.h"
@@ -20,6 +21,8 @@
 #include "collect/kernel_symbols.h"
 #include "collect/launch.h"
 #include "collect/learn.h"
+#include "collect/mmap_events.h"
+#include "collect/module_hold.h"
 #include "collect/modules.h"
 #include "collect/opener.h"
 #include "collect/phases.h"
@@ -269,6 +272,8 @@ static int timeout_ms(const struct collector_loop *l, uint64_t now)
 {
 	uint64_t next = l->going ? l->c->slice.end : now + 100 * MS;
 
+	if (modules_hold_is_urgent(l->c))
+		return 1;
 	if (l->c->loop.asleep)
 		return 500;
 	if (l->next_ring < next)
@@ -376,7 +381,7 @@ static void targets_end(struct collector *c, struct pollfd *fds)
 static void loop_run(struct collector_loop *l)
 {
 	struct collector *c = l->c;
-	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 2, sizeof(*fds));
+	struct pollfd *fds = calloc(COLLECTOR_MAX_TARGETS + 3, sizeof(*fds));
 
 	while (fds && !c->loop.stopping) {
 		unsigned int n = c->targets.nr;
@@ -390,7 +395,11 @@ static void loop_run(struct collector_loop *l)
 			    (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
 		fds[n + 1] =
 		    (struct pollfd){.fd = kernel_side_wake_fd(c->kernel), .events = POLLIN};
-		poll(fds, n + 2, timeout_ms(l, now_ns()));
+		fds[n + 2] = (struct pollfd){.fd = lease_wake_fd(), .events = POLLIN};
+		poll(fds, n + 3, timeout_ms(l, now_ns()));
+		/* somebody waits until the probes of a file are gone */
+		if (fds[n + 2].revents || modules_hold_is_urgent(c))
+			modules_hold_turn(c);
 		/* a fuse has blown: end the burst now */
 		if (fds[n + 1].revents) {
 			kernel_side_woken(c->kernel);
@@ -443,6 +452,7 @@ int collector_run(int fd, const struct collector_options *options)
 	if (!c->loop.error) {
 		l.waiting = options->pick;
 		guard_start(channel_fd(c->front));
+		mmap_events_start(kernel_side_control(c->kernel)->nr_cpus);
 		if (!l.waiting)
 			layers_begin(&l);
 		loop_run(&l);
@@ -450,6 +460,7 @@ int collector_run(int fd, const struct collector_options *options)
 	collector_finish(c);
 	launch_end(c, l.going);
 	site_check_release(c);
+	mmap_events_stop();
 	share_end(c);
 	functions_release(c);
 	code_check_release(c);

@@ -5,6 +5,7 @@
  * decides what to arm.
  */
 #include "collect/descend.h"
+#include "analysis/base/array.h"
 #include "collect/calibrate.h"
 #include "collect/code_check.h"
 #include "collect/functions.h"
@@ -88,6 +89,23 @@ void descend_end(struct collector *c)
 	set_release(c);
 	budget_borrow(c, false);
 	units_layers(c);
+}
+
+void descend_file_changed(struct collector *c, uint32_t module)
+{
+	struct descent_arming *d = c->descent;
+	uint32_t epoch = d ? d->epoch : 0, op = d ? d->op : 0;
+	const struct function *f = d ? d->function : NULL;
+
+	if (!d || !(any_of(i, d->nr_sites, d->sites[i].module == module) ||
+		    (f && any_of(i, f->nr_sites, f->sites[i].site.module == module))))
+		return;
+	descend_end(c);
+	learn_end(c);
+	send_refused(c, epoch, op, -ESTALE,
+		     "descend: %s is overwritten while its functions are probed, so the descent "
+		     "ends; start it again once the new file is in use",
+		     c->files.modules[module - 1].path);
 }
 
 /* ---- arming ----------------------------------------------------------- */

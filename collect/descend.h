@@ -63,3 +63,5 @@ void descend_sleep(struct collector *c);
 void descend_wake(struct collector *c);
 /* End the descent and release its set. */
 void descend_end(struct collector *c);
+/* End the descent if one of its probes is in this module, whose file is about to change. */
+void descend_file_changed(struct collector *c, uint32_t module);

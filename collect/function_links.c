@@ -276,3 +276,42 @@ void functions_code_changed(struct collector *c, uint32_t module, uint64_t offse
 		function_give_up_patched(c, f);
 	}
 }
+
+static void links_forget(struct function *f, uint32_t module)
+{
+	for (unsigned int i = f->nr_links; i > 0; i--) {
+		if (f->links[i - 1].module != module)
+			continue;
+		attachment_release(&f->links[i - 1].starts, false);
+		attachment_release(&f->links[i - 1].ends, false);
+		f->links[i - 1] = f->links[--f->nr_links];
+	}
+}
+
+void functions_file_changed(struct collector *c, uint32_t module, uint64_t since)
+{
+	for (unsigned int n = 0; n < c->functions.nr; n++) {
+		struct function *f = c->functions.list[n];
+		unsigned int kept = 0;
+
+		links_forget(f, module);
+		for (unsigned int i = 0; i < f->nr_sites; i++) {
+			const struct function_site *fs = &f->sites[i];
+
+			if (fs->site.module != module) {
+				f->sites[kept++] = *fs;
+				continue;
+			}
+			if (site_starts(&fs->site))
+				f->hits_gone += kernel_side_sites(c->kernel)[fs->index].hits;
+			site_index_drop(c, fs->index);
+		}
+		if (kept == f->nr_sites)
+			continue;
+		f->nr_sites = kept;
+		/* the ends of its open calls are gone */
+		function_drop_open(c, f);
+		if (!function_has_starts(f))
+			function_rest(c, f, since);
+	}
+}

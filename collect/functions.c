@@ -30,6 +30,11 @@ bool function_has_exits(const struct function *f)
 	return any_of(i, f->nr_sites, f->sites[i].site.role == SITE_EXIT && !f->sites[i].dead);
 }
 
+bool function_has_starts(const struct function *f)
+{
+	return any_of(i, f->nr_sites, site_starts(&f->sites[i].site));
+}
+
 static pt_u32 site_flags(const struct rec_site *r)
 {
 	return (r->role == SITE_EXIT && !r->ret_valid ? PT_SITE_YIELDS : 0) |
@@ -292,7 +297,6 @@ int function_exits_arm(struct collector *c, struct function *f)
 	return err;
 }
 
-/* Detach the exits: from now on calls end only at their return addresses. */
 void function_exits_drop(struct collector *c, struct function *f)
 {
 	if (f->exits_dropped)
@@ -337,16 +341,100 @@ static void arm_answer(struct collector *c, struct function *f, const struct req
 	send_ack(c, arm->epoch);
 }
 
+/* Take the new description of a function that is in another file now. Returns false if it is
+ * where it was. */
+static bool function_moved(struct function *f, const struct rec_op *op)
+{
+	struct rec_op *meta;
+
+	if (op->module_id == f->meta->module_id)
+		return false;
+	meta = struct_copy(&rec_op_layout, op);
+	if (!meta)
+		return false;
+	free(f->meta);
+	f->meta = meta;
+	return true;
+}
+
+static void op_added(struct collector *c, const struct function *f)
+{
+	op_announce(c, f);
+	if (c->functions.nr != 2)
+		return;
+	kernel_side_control(c->kernel)->nested = 1;
+	send_note(c, NOTE_INFO,
+		  "several functions are watched: if one calls another many times, the "
+		  "correction of its latency for the cost of probes is an estimate");
+}
+
+/* Attach the sites from `from` on. Returns 0 or the first error. */
+static int sites_attach(struct collector *c, struct function *f, unsigned int from)
+{
+	int err;
+
+	function_burst_begins(c, f);
+	err = function_links_attach(c, f, from, false);
+	/* attached as soon as nobody can write to the file any more */
+	if (err == -ETXTBSY)
+		err = 0;
+	return !err && f->keep_exits ? function_exits_arm(c, f) : err;
+}
+
+static void function_begin(struct collector *c, struct function *f)
+{
+	f->state = FUNCTION_ON;
+	armed_begin(&f->time, clock_now(c));
+	armed_on(&f->time, f->time.start);
+	f->state_since = f->time.start.ns;
+}
+
+/* Carry out a request that was checked. `fresh`: the function is new; `moved`: its file was
+ * replaced by another. */
+static void arm_carry_out(struct collector *c, struct function *f, const struct req_arm *arm,
+			  bool fresh, bool moved)
+{
+	unsigned int from = f->nr_sites;
+	int err;
+
+	f->changed_ns = now_ns();
+	f->keep_exits |= arm->keep_exits != 0;
+	err = sites_add(c, f, arm);
+	correction_set(c, f);
+	if (fresh)
+		op_added(c, f);
+	else if (function_moved(f, &arm->op))
+		op_announce(c, f);
+	if (fresh || moved) {
+		f->exits_dropped = false;
+		f->exits_wait = exits_should_wait(c, f);
+	}
+	function_sites_write(c, f);
+	if (!err && (fresh || f->state == FUNCTION_ON))
+		err = sites_attach(c, f, from);
+	if (fresh)
+		function_begin(c, f);
+	if (moved && !err)
+		function_revive(c, f);
+	function_returns_publish(c, f);
+	if (arm->drop_exits && !f->keep_exits && !err)
+		function_exits_drop(c, f);
+	arm_answer(c, f, arm, from, err);
+}
+
 void function_arm(struct collector *c, const struct req_arm *arm)
 {
 	struct function *f = function_by_op(c, arm->op.op);
 	const char *wrong = arm_check(c, arm, f);
-	unsigned int from;
-	bool fresh = !f;
-	int err;
+	bool fresh = !f, moved = f && !function_has_starts(f);
 
 	if (wrong) {
 		send_refused(c, arm->epoch, arm->op.op, -EINVAL, "%s: %s", arm->op.label, wrong);
+		return;
+	}
+	if (moved && !any_of(i, arm->nr_sites, site_starts(&arm->sites[i]))) {
+		send_refused(c, arm->epoch, arm->op.op, -ESTALE, "%s: its file is replaced",
+			     arm->op.label);
 		return;
 	}
 	if (!c->cost.measured)
@@ -356,46 +444,11 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 		kernel_symbols_load(c);
 	if (!f)
 		f = function_new(c, &arm->op);
-	if (!f) {
+	if (!f)
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
 			     "%s: cannot watch more operations; remove one first", arm->op.label);
-		return;
-	}
-	from = f->nr_sites;
-	f->changed_ns = now_ns();
-	f->keep_exits |= arm->keep_exits != 0;
-	err = sites_add(c, f, arm);
-	correction_set(c, f);
-	if (fresh)
-		op_announce(c, f);
-	if (fresh && c->functions.nr == 2) {
-		struct pt_control *control = kernel_side_control(c->kernel);
-
-		control->nested = 1;
-		send_note(c, NOTE_INFO,
-			  "several functions are watched: if one calls another many times, the "
-			  "correction of its latency for the cost of probes is an estimate");
-	}
-	if (fresh)
-		f->exits_wait = exits_should_wait(c, f);
-	function_sites_write(c, f);
-	if (f->state == FUNCTION_ON || fresh) {
-		function_burst_begins(c, f);
-		if (!err)
-			err = function_links_attach(c, f, from, false);
-		if (!err && f->keep_exits)
-			err = function_exits_arm(c, f);
-		if (f->state != FUNCTION_ON) {
-			f->state = FUNCTION_ON;
-			armed_begin(&f->time, clock_now(c));
-			armed_on(&f->time, f->time.start);
-			f->state_since = f->time.start.ns;
-		}
-	}
-	function_returns_publish(c, f);
-	if (arm->drop_exits && !f->keep_exits && !err)
-		function_exits_drop(c, f);
-	arm_answer(c, f, arm, from, err);
+	else
+		arm_carry_out(c, f, arm, fresh, moved);
 }
 
 void function_disarm(struct collector *c, uint32_t op)

@@ -74,6 +74,7 @@ struct function {
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
 	uint32_t burst;	      /* number of the present or last burst */
 	uint64_t burst_hits;  /* hits of the starts before the burst */
+	uint64_t hits_gone;   /* hits of starts whose sites were forgotten */
 	uint64_t starts_hits; /* hits of the starts at the last check while starts_going */
 	uint64_t changed_ns;  /* when sites were last added */
 };
@@ -91,6 +92,14 @@ void function_disarm(struct collector *c, uint32_t op);
 void functions_new_mapping(struct collector *c);
 /* Release the links in a process that has ended. */
 void functions_forget(struct collector *c, pid_t pid);
+/* Remove the probes of all functions in this module, whose file changes or has been replaced at
+ * `since` (0: now), and forget where they were. */
+void functions_file_changed(struct collector *c, uint32_t module, uint64_t since);
+/* Stop watching a function, whose calls are not seen since `since` (0: now); and start again. */
+void function_rest(struct collector *c, struct function *f, uint64_t since);
+void function_revive(struct collector *c, struct function *f);
+/* False if it is not known where the function is. */
+bool function_has_starts(const struct function *f);
 /* The number of its open calls. */
 uint64_t function_open(struct collector *c, const struct function *f);
 /*

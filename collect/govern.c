@@ -119,7 +119,7 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 uint64_t function_starts(const struct collector *c, const struct function *f, uint64_t *last)
 {
 	const struct pt_site *table = kernel_side_sites(c->kernel);
-	uint64_t hits = 0;
+	uint64_t hits = f->hits_gone;
 
 	if (last)
 		*last = 0;
@@ -197,6 +197,19 @@ static void burst_drained(struct collector *c, struct function *f, uint64_t now,
 			  "%s: calls longer than %d ms may be missing, because it is sampled in "
 			  "bursts to stay within --max-overhead",
 			  f->meta->label, DRAIN_MAX_MS);
+}
+
+void function_rest(struct collector *c, struct function *f, uint64_t since)
+{
+	struct armed_clock now = clock_now(c);
+
+	if (f->state == FUNCTION_OFF)
+		return;
+	function_gate(c, f, false);
+	armed_off(&f->time, since && since < now.ns ? since : now.ns, now);
+	f->starts_going = false;
+	f->time.bursting = true;
+	burst_drained(c, f, now.ns, 0);
 }
 
 static uint64_t govern_drain(struct collector *c, struct function *f, uint64_t now)
@@ -360,7 +373,7 @@ void functions_wake(struct collector *c)
 	for (unsigned int i = 0; i < c->functions.nr; i++) {
 		struct function *f = c->functions.list[i];
 
-		if (f->hopeless)
+		if (f->hopeless || !function_has_starts(f))
 			continue;
 		/* without credit, the governor starts a burst later */
 		if (budget_is_unlimited(c) || burst_affordable(c, f))
@@ -368,6 +381,13 @@ void functions_wake(struct collector *c)
 		else
 			f->time.bursting = true;
 	}
+}
+
+void function_revive(struct collector *c, struct function *f)
+{
+	/* else the governor starts a burst */
+	if (budget_is_unlimited(c) && f->state == FUNCTION_OFF)
+		burst_start(c, f);
 }
 
 /* Govern one function; returns the time of the next check. `most`: CPU time of the targets
@@ -399,7 +419,7 @@ static uint64_t govern_one(struct collector *c, struct function *f, uint64_t now
 	case FUNCTION_DRAINING:
 		return govern_drain(c, f, now);
 	case FUNCTION_OFF:
-		if (!f->hopeless && !pause && burst_affordable(c, f) &&
+		if (!f->hopeless && !pause && function_has_starts(f) && burst_affordable(c, f) &&
 		    now - f->state_since > OFF_MIN_MS * MS)
 			burst_start(c, f);
 		return now + CHECK_MS * MS;

@@ -24,6 +24,7 @@ static struct {
 	/* held only briefly: no code under the lock waits for a probe to be removed */
 	pthread_mutex_t lock;
 	uint32_t owned[MAX_DESCRIPTORS / 32];
+	uint32_t leases[MAX_DESCRIPTORS / 32];
 	bool fired, on;
 	int front, null;
 	atomic_ullong turn_ms, beat_ms;
@@ -108,6 +109,21 @@ static void close_all(void)
 	close_some(NULL);
 }
 
+/* Release the leases once no probe is left: the files may change then. */
+static void release_leases(void)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+
+	while (is_removing())
+		nanosleep(&nap, NULL);
+	pthread_mutex_lock(&guard.lock);
+	for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
+		if (guard.leases[fd / 32] & 1u << fd % 32)
+			fcntl(fd, F_SETLEASE, F_UNLCK);
+	}
+	pthread_mutex_unlock(&guard.lock);
+}
+
 static bool front_is_gone(void)
 {
 	struct pollfd p = {.fd = guard.front, .events = POLLRDHUP};
@@ -138,8 +154,10 @@ static void *watch(void *arg)
 			fires = true;
 		}
 		pthread_mutex_unlock(&guard.lock);
-		if (fires)
+		if (fires) {
 			close_all();
+			release_leases();
+		}
 		if (gone && now > atomic_load(&guard.turn_ms) + GUARD_END_MS && !is_removing())
 			kill(getpid(), SIGKILL);
 	}
@@ -234,4 +252,22 @@ void guard_close(int fd)
 {
 	guard_forget(fd);
 	close_probe(fd);
+}
+
+void guard_own_lease(int fd)
+{
+	if (fd < 0 || fd >= MAX_DESCRIPTORS)
+		return;
+	pthread_mutex_lock(&guard.lock);
+	guard.leases[fd / 32] |= 1u << fd % 32;
+	pthread_mutex_unlock(&guard.lock);
+}
+
+void guard_forget_lease(int fd)
+{
+	if (fd < 0 || fd >= MAX_DESCRIPTORS)
+		return;
+	pthread_mutex_lock(&guard.lock);
+	guard.leases[fd / 32] &= ~(1u << fd % 32);
+	pthread_mutex_unlock(&guard.lock);
 }

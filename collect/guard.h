@@ -36,3 +36,10 @@ void guard_own(int fd);
 /* Close a registered descriptor; or unregister it, because other code closes it. */
 void guard_close(int fd);
 void guard_forget(int fd);
+
+/*
+ * Register the lease on a probed file (file_lease.h). After the thread has removed all probes, it
+ * releases the leases, so that nobody waits any longer to write to the files.
+ */
+void guard_own_lease(int fd);
+void guard_forget_lease(int fd);

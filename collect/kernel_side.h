@@ -159,3 +159,5 @@ int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt
  */
 int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot, uint64_t address,
 			     bool ends);
+/* Forget the return addresses in a range of a process. */
+void kernel_side_returns_forget(struct kernel_side *k, uint32_t tgid, uint64_t start, uint64_t end);

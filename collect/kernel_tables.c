@@ -151,3 +151,25 @@ int kernel_side_return_known(struct kernel_side *k, uint32_t tgid, uint32_t slot
 
 	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.returns), &key, &state, BPF_ANY);
 }
+
+struct range {
+	uint32_t tgid;
+	uint64_t start, end;
+};
+
+static int is_in_range(void *ctx, const void *key, const void *value)
+{
+	const struct range *r = ctx;
+	const struct pt_ret_key *k = key;
+
+	(void)value;
+	return k->tgid == r->tgid && k->address >= r->start && k->address < r->end;
+}
+
+void kernel_side_returns_forget(struct kernel_side *k, uint32_t tgid, uint64_t start, uint64_t end)
+{
+	struct range r = {.tgid = tgid, .start = start, .end = end};
+
+	table_each(bpf_map__fd(k->skel->maps.returns), sizeof(struct pt_ret_key), sizeof(uint32_t),
+		   is_in_range, &r);
+}

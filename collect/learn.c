@@ -216,6 +216,16 @@ void learn_code_changed(struct collector *c, uint32_t module, uint64_t offset)
 	}
 }
 
+void learn_file_changed(struct collector *c, uint32_t module)
+{
+	for (uint32_t i = 0; c->learning && i < PT_LEARNS; i++) {
+		struct learner *l = &c->learning->one[i];
+
+		if (l->used && l->req.site.module == module)
+			attachments_release(&l->links);
+	}
+}
+
 uint64_t learn_spending(struct collector *c)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);

@@ -18,6 +18,8 @@ void learn_rebind(struct collector *c);
 void learn_detach(struct collector *c);
 /* The code at this site was changed in memory: detach. */
 void learn_code_changed(struct collector *c, uint32_t module, uint64_t offset);
+/* Remove the probes of learning from this module, whose file is about to change. */
+void learn_file_changed(struct collector *c, uint32_t module);
 /* Start bursts that are due, and answer finished requests. */
 void learn_turn(struct collector *c, uint64_t now);
 /* A site's fuse has blown: its burst ends. Returns false if the site is not one of these. */

@@ -3,6 +3,8 @@
 #include "analysis/base/array.h"
 #include "analysis/base/debug_path.h"
 #include "collect/code_check.h"
+#include "collect/file_lease.h"
+#include "collect/module_hold.h"
 #include "collect/opener.h"
 #include "collect/process/live_thread.h"
 #include "collect/state.h"
@@ -56,8 +58,12 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (found || c->files.nr_modules == MAX_MODULES)
 		return found;
 	mod = &c->files.modules[c->files.nr_modules];
-	*mod = (struct file_module){
-	    .dev = m->dev, .inode = m->inode, .fd = -1, .copy = -1, .pid = pid};
+	*mod = (struct file_module){.dev = m->dev,
+				    .inode = m->inode,
+				    .fd = -1,
+				    .copy = -1,
+				    .pid = pid,
+				    .hold = {.lease = -1}};
 	mod->start = m->start;
 	mod->end = m->end;
 	mod->path = strdup(m->path);
@@ -71,6 +77,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
+		module_opened(mod);
 	}
 	send_record(c, &(struct record){.type = REC_MODULE,
 					.module = {.module = c->files.nr_modules,
@@ -197,7 +204,12 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 
 static void mapping_drop(struct collector *c, unsigned int i)
 {
-	mapping_send(c, &c->files.mappings[i], true);
+	const struct file_mapping *m = &c->files.mappings[i];
+
+	mapping_send(c, m, true);
+	/* other code may be mapped there next */
+	if (c->functions.nr)
+		kernel_side_returns_forget(c->kernel, (uint32_t)m->pid, m->start, m->end);
 	c->files.mappings[i] = c->files.mappings[--c->files.nr_mappings];
 }
 
@@ -307,6 +319,8 @@ static int module_file(struct collector *c, uint32_t module)
 	if (!module || module > c->files.nr_modules)
 		return -EINVAL;
 	m = &c->files.modules[module - 1];
+	if (m->hold.stale)
+		return -ESTALE;
 	for (unsigned int i = 0; i < c->files.nr_mappings && m->fd < 0; i++) {
 		struct file_mapping *fm = &c->files.mappings[i];
 
@@ -314,6 +328,7 @@ static int module_file(struct collector *c, uint32_t module)
 			continue;
 		m->fd = target_map_file(fm->pid, fm->start, fm->end, &about);
 		m->remote = about.remote;
+		module_opened(m);
 	}
 	return m->fd >= 0 || m->fd == -ETIMEDOUT ? m->fd : -ENOENT;
 }
@@ -406,14 +421,17 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 	int fd = module_file(c, module), err;
 
 	points->refused = points->nr;
-	if (fd < 0)
-		return fd;
+	*a = (struct attachment){0};
+	if (fd < 0 || !points->nr)
+		return fd < 0 ? fd : 0;
 	err = module_answers(c, module, points);
+	if (!err)
+		err = module_hold(c, module);
 	if (!err)
 		err = code_check_before(c, module, pid, points);
 	if (err)
 		return err;
-	if (points->nr && proc_number(pid) != pid)
+	if (proc_number(pid) != pid)
 		err = attach_everywhere(c, fd, pid, points, a);
 	else
 		err =
@@ -461,6 +479,8 @@ void modules_release(struct collector *c)
 			close(c->files.modules[i].fd);
 		if (c->files.modules[i].copy >= 0)
 			close(c->files.modules[i].copy);
+		if (c->files.modules[i].hold.lease >= 0)
+			lease_release(c->files.modules[i].hold.lease);
 		free(c->files.modules[i].path);
 	}
 	free(c->files.mappings);

@@ -13,6 +13,23 @@ struct target;
 
 enum { MAX_MODULES = 4096, MAX_MAPPINGS = 65536 };
 
+/* What tells that a file was written to. */
+struct file_version {
+	int64_t modified_ns, changed_ns;
+	uint64_t size;
+};
+
+/* How a file is kept from changing below its probes (module_hold.h). */
+struct file_hold {
+	struct file_version version; /* when the file was opened */
+	int lease;		     /* -1: none */
+	bool breaking;		     /* somebody waits to write until the probes are gone */
+	bool busy;		     /* open for writing: not probed until that ends */
+	bool unheld;		     /* no lease is possible: probed, and its version is watched */
+	bool outdated;		     /* its content has changed: it is retired soon */
+	bool stale;		     /* its content has changed: a module of the past */
+};
+
 /* A file whose code a target maps. */
 struct file_module {
 	uint64_t dev, inode, size;
@@ -23,6 +40,7 @@ struct file_module {
 	int copy;  /* if `remote`: a copy of the content in memory; -1: not copied yet */
 	pid_t pid; /* process in which it was first seen */
 	uint64_t start, end;
+	struct file_hold hold;
 };
 
 struct file_mapping {
@@ -35,9 +53,11 @@ struct file_mapping {
 struct module_table {
 	struct file_module modules[MAX_MODULES];
 	unsigned int nr_modules;
+	unsigned int nr_followed; /* those that modules_follow() has compared with the others */
 	struct file_mapping *mappings;
 	unsigned int nr_mappings, cap_mappings;
 	bool changed;
+	bool said_stale;
 	struct opener *opener; /* NULL: debug files and checks of sites are not available */
 	struct site_checks *checks;
 };

@@ -6,6 +6,7 @@
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/learn.h"
+#include "collect/module_hold.h"
 #include "collect/modules.h"
 #include "collect/slices.h"
 #include "collect/state.h"
@@ -103,6 +104,8 @@ void ring_read(struct collector *c)
 	ring_drain(c);
 	waits_turn(c, now_ns());
 	descend_settle(c);
+	modules_follow(c);
+	modules_hold_look(c);
 	if (c->files.changed)
 		functions_new_mapping(c);
 }

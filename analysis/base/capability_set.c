@@ -11,7 +11,8 @@ enum { PERFMON = 38, BPF = 39, CHECKPOINT_RESTORE = 40 };
 uint64_t capability_set_collector(uint64_t permitted, const struct capability_needs *needs)
 {
 	const uint64_t split = BIT(BPF) | BIT(PERFMON) | BIT(CHECKPOINT_RESTORE);
-	uint64_t want = split | BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG);
+	uint64_t want = split | BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) |
+			BIT(CAP_LEASE);
 
 	if (needs->needs_admin || (permitted & split) != split)
 		want |= BIT(CAP_SYS_ADMIN);

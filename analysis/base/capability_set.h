@@ -14,6 +14,7 @@
  *   CAP_DAC_READ_SEARCH     files below /proc/PID that only their owner may read
  *   CAP_CHECKPOINT_RESTORE  /proc/PID/map_files
  *   CAP_SYSLOG              addresses in /proc/kallsyms
+ *   CAP_LEASE               leases on probed files of other users
  *   CAP_KILL                end a command that was started (`command`)
  *   CAP_SYS_ADMIN           if one of CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE is not held,
  *                           or if the kernel requires more than CAP_PERFMON for perf events

@@ -11,6 +11,15 @@ $(T)/plugin.so: tests/targets/plugin.c
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) -shared -fPIC -Wl,-soname,plugin.so -o $@ $<
+TLIBS_reload := -ldl
+$(T)/reload: $(T)/reload_plugin-a.so $(T)/reload_plugin-b.so
+$(T)/reload_plugin-b.so: RELOAD_FLAGS = -DVERSION_B
+$(T)/reload_plugin-a.so $(T)/reload_plugin-b.so: tests/targets/reload_plugin.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) $(RELOAD_FLAGS) -shared -fPIC -o $@ $<
+TARGETS += $(T)/reload_plugin-a.so $(T)/reload_plugin-b.so
+TARGETS := $(filter-out $(T)/reload_plugin,$(TARGETS))
 $(T)/plt: tests/targets/plt.c
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) -o $@ $< $(T)/plugin.so -Wl,-z,lazy -Wl,-rpath,'$$ORIGIN'

@@ -92,7 +92,8 @@ static void collector_keeps(void **state)
 	const struct capability_needs plain = {0}, command = {.command = true},
 				      admin = {.needs_admin = true};
 	const uint64_t usual = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) |
-			       BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG);
+			       BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) |
+			       BIT(CAP_LEASE);
 
 	assert_int_equal(capability_set_collector(ALL, &plain), usual);
 	assert_int_equal(capability_set_collector(ALL, &command), usual | BIT(CAP_KILL));

@@ -329,8 +329,10 @@ static void take_descent(struct descent_driver *d, const struct rec_descent *ask
 
 static void take_refused(struct descent_driver *d, const struct rec_refused *r)
 {
-	if (!d->asked || d->over || !d->unacknowledged || r->op != d->ask.op ||
-	    r->epoch != d->epoch)
+	if (!d->asked || d->over || r->op != d->ask.op)
+		return;
+	/* an armed set is refused afterwards if the file of its functions is overwritten */
+	if (r->error != -ESTALE && (!d->unacknowledged || r->epoch != d->epoch))
 		return;
 	descent_stop(d->descent);
 	finish(d);

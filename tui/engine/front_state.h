@@ -52,7 +52,8 @@ enum module_stage {
 	MODULE_ADDED,
 	MODULE_DEBUG_ASKED,
 	MODULE_READY,
-	MODULE_BROKEN
+	MODULE_BROKEN,
+	MODULE_GONE, /* another file has taken its place */
 };
 
 struct front_module {
@@ -103,6 +104,7 @@ struct watch {
 	uint32_t returns_asked; /* return addresses that the parser is planning */
 	uint64_t discovered_ns; /* when the last new return address was seen */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
+	bool found;	    /* once: if its file is replaced, it is looked up in the new one */
 	uint64_t calls_now; /* in the last slice */
 };
 
@@ -316,6 +318,10 @@ void watch_refuse_name(struct front *f, struct watch *w, int status, const char 
  * were not found.
  */
 void watches_wake(struct front *f);
+/* The file of this module was replaced: look its functions up in the new one. */
+void watches_moved(struct front *f, uint32_t module);
+/* True if a target maps the module now. */
+bool module_is_mapped(const struct front *f, uint32_t module);
 void watches_module(struct front *f, const struct rec_module *m);
 void watches_mapping(struct front *f, const struct rec_mapping *m);
 void watches_file(struct front *f, const struct rec_file *file, int fd);

@@ -144,6 +144,16 @@ int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 	return id;
 }
 
+int64_t parser_forget(struct parser *p, uint32_t module)
+{
+	struct parse_request request = {.module = module, .text = ""};
+
+	if (!module_valid(module))
+		return -EINVAL;
+	handed_release(&p->modules[module]);
+	return parser_enqueue(p, PARSE_FORGET, &request, NULL);
+}
+
 int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
 		   const struct parser_reply *reply)
 {

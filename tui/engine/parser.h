@@ -69,6 +69,8 @@ int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char 
 			  const struct parser_reply *reply);
 int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 			 const struct parser_reply *reply);
+/* Forget a module: its file is not in use any more. */
+int64_t parser_forget(struct parser *p, uint32_t module);
 /*
  * Send any other request. `request` is copied and gets an id. A new worker does not know the
  * mappings of PARSE_MAPPINGS: if PARSE_UNWIND fails with -ESTALE, send the mappings again.

@@ -105,6 +105,7 @@ static enum parse_type answer_type(enum parse_type request)
 	    [PARSE_UNWIND - PARSE_ADD_MODULE] = PARSED_FRAMES,
 	    [PARSE_INLINES - PARSE_ADD_MODULE] = PARSED_INLINES,
 	    [PARSE_CODE - PARSE_ADD_MODULE] = PARSED_CODE,
+	    [PARSE_FORGET - PARSE_ADD_MODULE] = PARSED_MODULE,
 	};
 
 	return answers[request - PARSE_ADD_MODULE];

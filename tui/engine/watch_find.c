@@ -102,6 +102,7 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 	 * once, because they cost nothing.
 	 */
 	w->keep_exits |= !strcmp(fn->symbol, "main");
+	w->found = true;
 	w->nr_sites = 0;
 	w->plans_left = 1;
 	if (phases_same(f, w, fn->module, fn->offset))
@@ -182,8 +183,9 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 		refuse_with_list(f, w, a, EXIT_NO_ANSWER,
 				 "several functions have this name; give FUNC@MODULE or the full "
 				 "demangled name");
-	else if (!w->spec.module[0] && f->options->command && !f->going)
-		/* a command loads its libraries only after it has started */
+	else if (w->found || (!w->spec.module[0] && f->options->command && !f->going))
+		/* a command loads its libraries only after it has started; a file that was replaced
+		 * may be loaded again */
 		w->stage = WATCH_DORMANT;
 	else
 		nearest_ask(f, w);

@@ -98,6 +98,32 @@ void mappings_purge(struct front *f)
 	}
 }
 
+bool module_is_mapped(const struct front *f, uint32_t module)
+{
+	return any_of(i, f->files.nr_mappings,
+		      f->files.mappings[i].module == module && !f->files.mappings[i].gone);
+}
+
+/*
+ * Forget the modules that `module` has replaced: earlier ones of the same path that no target maps
+ * any more, because the file was overwritten or another one was renamed to it. Look their functions
+ * up again.
+ */
+static void modules_replace(struct front *f, uint32_t module)
+{
+	for (uint32_t m = 1; m < module; m++) {
+		struct front_module *old = &f->files.modules[m - 1];
+
+		if (old->stage == MODULE_GONE || !old->path ||
+		    strcmp(old->path, f->files.modules[module - 1].path) != 0 ||
+		    module_is_mapped(f, m))
+			continue;
+		old->stage = MODULE_GONE;
+		parser_forget(f->parser, m);
+		watches_moved(f, m);
+	}
+}
+
 /* The parser has read the file of a module. */
 static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 {
@@ -109,6 +135,8 @@ static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 	watches_wake(f);
 	if (m->stage != MODULE_ADDED)
 		return;
+	if (m->path)
+		modules_replace(f, (uint32_t)module);
 	if (a->error) {
 		m->stage = MODULE_BROKEN;
 		return;

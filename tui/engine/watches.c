@@ -128,13 +128,32 @@ void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 	}
 }
 
+/* Look for the function again, now or when another file is mapped. */
+static void watch_restart(struct watch *w, enum watch_stage stage)
+{
+	w->stage = stage;
+	w->nr_sites = w->nr_returns = 0;
+	w->exits_dropped = false;
+}
+
 void watches_refused(struct front *f, const struct rec_refused *r)
 {
 	struct watch *w = watch_by_op(f, r->op);
+	bool arming = w && w->stage == WATCH_ARMING && w->epoch == r->epoch;
 
-	if (w && w->stage == WATCH_ARMING && w->spec.kind == OP_KERNEL && r->error == -ENOENT)
+	if (w && w->found && (r->error == -ESTALE || !module_is_mapped(f, w->module))) {
+		/* its file was replaced meanwhile; a descent says why it ends */
+		if (arming)
+			watch_restart(w, f->files.modules[w->module - 1].stage == MODULE_GONE
+					     ? WATCH_WAITING
+					     : WATCH_DORMANT);
+		else if (w->epoch != r->epoch)
+			front_message(f, "%s", r->reason);
+		return;
+	}
+	if (arming && w->spec.kind == OP_KERNEL && r->error == -ENOENT)
 		watch_refuse_name(f, w, EXIT_USAGE, "%s", r->reason);
-	else if (w && w->stage == WATCH_ARMING)
+	else if (arming)
 		watch_refuse(f, w, "%s", r->reason);
 	else
 		front_message(f, "%s", r->reason);
@@ -156,6 +175,17 @@ void watches_wake(struct front *f)
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		if (f->watches.list[i]->stage == WATCH_DORMANT)
 			f->watches.list[i]->stage = WATCH_WAITING;
+	}
+}
+
+void watches_moved(struct front *f, uint32_t module)
+{
+	for (size_t i = 0; i < f->watches.nr; i++) {
+		struct watch *w = f->watches.list[i];
+
+		if (w->module == module && w->found && w->stage >= WATCH_PLANNING &&
+		    w->stage <= WATCH_DORMANT)
+			watch_restart(w, WATCH_WAITING);
 	}
 }
 

@@ -75,6 +75,7 @@ static int dispatch(struct server *s, unsigned int type)
 	    [PARSE_UNWIND] = serve_unwind,
 	    [PARSE_INLINES] = serve_inlines,
 	    [PARSE_CODE] = serve_code,
+	    [PARSE_FORGET] = serve_forget,
 	};
 
 	return type < PARSE_LAST && serve[type] ? serve[type](s)

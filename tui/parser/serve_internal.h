@@ -58,6 +58,7 @@ int server_answer(struct server *s, enum parse_type type, void *answer);
 /* ---- serve_modules.c ---- */
 int serve_add_module(struct server *s, int fd);
 int serve_add_debug(struct server *s, int fd);
+int serve_forget(struct server *s);
 /* The module with this number, opened if it is not open. NULL with `error` and `reason` on failure.
  */
 struct module *server_module(struct server *s, uint32_t number, int *error, const char **reason);

@@ -274,3 +274,14 @@ int serve_add_debug(struct server *s, int fd)
 		close(fd);
 	return answer_module(s, m, err);
 }
+
+int serve_forget(struct server *s)
+{
+	struct server_module *m = lookup(s, s->request.module);
+
+	if (!m)
+		return answer_module(s, NULL, -ENOENT);
+	server_module_release(m);
+	server_unwind_forget(s, s->request.module);
+	return answer_module(s, NULL, 0);
+}
