@@ -91,6 +91,11 @@ def changed():
     equal("rounds", document["rounds"], 0)
     # the old peak that is gone, or the new one: whichever is told first
     check(any("since the session was saved:" in note and "peak at" in note for note in document["notes"]), document["notes"])
+    # --force goes on at the latencies of now, and the answer says what moved
+    forced = resume(path, "-p", after.pid, "--force")
+    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
+    check(any("since the session was saved:" in note for note in forced["notes"]), forced["notes"])
+    check(forced["calls_used"] > 0, "no call was measured")
     equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
 
 
