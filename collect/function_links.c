@@ -315,3 +315,33 @@ void functions_file_changed(struct collector *c, uint32_t module, uint64_t since
 			function_rest(c, f, since);
 	}
 }
+
+void functions_new_mapping(struct collector *c)
+{
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
+
+		if (f->hopeless)
+			continue;
+		function_returns_publish(c, f);
+		if (f->state != FUNCTION_ON)
+			continue;
+		function_links_attach(c, f, 0, true);
+		function_give_up_patched(c, f);
+	}
+}
+
+void functions_forget(struct collector *c, pid_t pid)
+{
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		struct function *f = c->functions.list[i];
+
+		for (unsigned int l = f->nr_links; l > 0; l--) {
+			if (f->links[l - 1].pid != pid)
+				continue;
+			attachment_release(&f->links[l - 1].starts, false);
+			attachment_release(&f->links[l - 1].ends, false);
+			f->links[l - 1] = f->links[--f->nr_links];
+		}
+	}
+}

@@ -125,12 +125,16 @@ static void compare(struct change *c)
 	c->probes_ns = 0;
 }
 
-void change_since_saved(struct change *c, const struct profile *saved)
+bool change_since_saved(struct change *c, const struct profile *saved)
 {
 	struct profile before = *saved, now = c->start;
 
-	if (differs(c, &before, &now, "since the session was saved: "))
-		c->strikes = STRIKES;
+	return differs(c, &before, &now, "since the session was saved: ");
+}
+
+void change_settle(struct change *c)
+{
+	c->strikes = STRIKES;
 }
 
 void change_probes(struct change *c, uint64_t probes_ns)

@@ -38,12 +38,14 @@ void change_probes(struct change *c, uint64_t probes_ns);
  */
 void change_forget_window(struct change *c);
 /*
- * Compares the start profile with that of the saved session that is resumed. If they differ,
- * change_seen() returns true from now on.
+ * Compares the start profile with that of the saved session that is resumed. Returns true if they
+ * differ; `words` then describes the difference.
  */
-void change_since_saved(struct change *c, const struct profile *saved);
+bool change_since_saved(struct change *c, const struct profile *saved);
+/* Lets change_seen() return true from now on. */
+void change_settle(struct change *c);
 /*
- * Returns true if two windows in a row differ from the start profile, or the start profile from
- * the saved one; `words` then describes the difference.
+ * Returns true if two windows in a row differ from the start profile; `words` then describes the
+ * difference.
  */
 bool change_seen(const struct change *c);

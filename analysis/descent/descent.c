@@ -145,7 +145,11 @@ static int begin_when_ready(struct descent *d)
 	if (d->ask.resumes) {
 		if (!d->saved_start.calls)
 			return 0;
-		change_since_saved(&d->change, &d->saved_start);
+		if (change_since_saved(&d->change, &d->saved_start)) {
+			d->changed_since_saved = true;
+			if (d->ask.resumes != DESCENT_RESUMES_ANYWAY)
+				change_settle(&d->change);
+		}
 	}
 	if (change_seen(&d->change)) {
 		end(d, DESCENT_CHANGED);
@@ -226,6 +230,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
 	d->first_start_ns = d->last_end_ns = 0;
 	profile_init(&d->saved_start);
+	d->changed_since_saved = false;
 	d->scheduling_known = d->scheduling_unknown = 0;
 	d->last_own.known = false;
 	memset(&d->window, 0, sizeof(d->window));

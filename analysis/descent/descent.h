@@ -315,8 +315,12 @@ struct descent_result {
 	struct descent_path *paths; /* largest share first */
 	unsigned int nr_nodes;
 	struct descent_fnode *nodes; /* parents before children; [0] is f0 */
-	char change[200];	     /* DESCENT_CHANGED: a description of the change; else "" */
-	unsigned int nr_callers;     /* only if f0 is a system call */
+	/*
+	 * A description of the change: if the status is DESCENT_CHANGED, or if the descent goes on
+	 * with a saved one although the latencies have changed; else "".
+	 */
+	char change[200];
+	unsigned int nr_callers;			 /* only if f0 is a system call */
 	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */
 };
 

@@ -97,6 +97,7 @@ struct descent {
 	/* fnode number here, indexed by the number in the session; NULL: nothing restored */
 	uint32_t *restored;
 	struct profile saved_start; /* the start profile of the session; no calls: none */
+	bool changed_since_saved;   /* the present start profile differs from it */
 	uint32_t nr_targets;
 	uint32_t target[DESCENT_MAX_TARGETS]; /* pids */
 };

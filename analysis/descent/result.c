@@ -290,7 +290,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 	out->calls_used = d->calls_used;
 	b.latency = ratio((double)t->latency_ns, (double)t->records);
 	out->latency_ns = rounded(b.latency);
-	if (out->status == DESCENT_CHANGED)
+	if (out->status == DESCENT_CHANGED || d->changed_since_saved)
 		snprintf(out->change, sizeof(out->change), "%s", d->change.words);
 	out->paths = calloc(MAX_PATHS, sizeof(*out->paths));
 	if (out->paths)

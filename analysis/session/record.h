@@ -395,6 +395,12 @@ enum descent_choice {
 	DESCENT_BESIDE_WAITS,
 };
 
+enum descent_resumes {
+	DESCENT_IS_NEW = 0,
+	DESCENT_RESUMES,	/* ends if latencies are distributed in another way than then */
+	DESCENT_RESUMES_ANYWAY, /* goes on then, too (--force) */
+};
+
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -407,9 +413,10 @@ struct rec_descent {
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
 	uint64_t step_ns;	 /* as in rec_cost */
-	uint32_t resumes; /* 1: REC_FNODE records and one REC_SAVED_PROFILE follow, of the descent
-			     that goes on */
-	uint32_t choice;  /* of the calls: enum descent_choice */
+	/* enum descent_resumes; not 0: REC_FNODE records and one REC_SAVED_PROFILE follow, of the
+	   descent that goes on */
+	uint32_t resumes;
+	uint32_t choice; /* of the calls: enum descent_choice */
 };
 
 enum call_outcome {

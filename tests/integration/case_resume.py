@@ -59,6 +59,29 @@ def goes_on():
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
 
 
+def short_run(verb, *args):
+    """The last document of a descent in serve() of a program that ends after two seconds and prints a document of its own."""
+    status, program = run_peaktop(*verb, "--level-by-level", "--json-lines", *args, *FAST, "--", os.path.join(TARGETS, "descend_chain"), 8, 2)
+    documents = [json.loads(line) for line in program.text().splitlines() if '"status"' in line]
+    check(documents, "no answer (%s): %s" % (status, program.error_text()))
+    validate(documents[-1])
+    return documents[-1]
+
+
+@smoke("a command that ends after two seconds reaches a root cause in several runs, of which each goes on with the one before")
+def short_runs():
+    runs = [session("run")]
+    document = short_run(("descend", "-f", "serve", "--slowest", 15, "--decision-ops", 50), "-o", runs[0])
+    # ten levels with 50 calls each, and two seconds have room for some 300 of these calls
+    check(document["status"] != "root cause found", "one run alone sufficed: %s" % told(document))
+    while document["status"] != "root cause found":
+        check(len(runs) < 12, "after %d runs: %s" % (len(runs), told(document)))
+        runs.append(session("run"))
+        document = short_run(("resume", runs[-2]), "-o", runs[-1])
+        check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
+    first_path(document, "serve", "link8", "last", "culprit")
+
+
 @live("the snapshot of a descent on the screen goes on, too")
 def from_the_screen():
     path = session("snapshot")
@@ -91,6 +114,11 @@ def changed():
     equal("rounds", document["rounds"], 0)
     # the old peak that is gone, or the new one: whichever is told first
     check(any("since the session was saved:" in note and "peak at" in note for note in document["notes"]), document["notes"])
+    # --force goes on at the latencies of now, and the answer says what moved
+    forced = resume(path, "-p", after.pid, "--force")
+    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
+    check(any("since the session was saved:" in note for note in forced["notes"]), forced["notes"])
+    check(forced["calls_used"] > 0, "no call was measured")
     equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
 
 

@@ -343,13 +343,14 @@ static void test_resume_of_another_build(void **state)
 }
 
 /* Tells that a saved descent follows; `latency` is that of all calls of its start profile. */
-static void ask_resumed(struct bench *b, const struct saved *s, uint64_t latency)
+static void ask_resumed(struct bench *b, const struct saved *s, enum descent_resumes resumes,
+			uint64_t latency)
 {
 	struct record rec = ask_record(true);
 	const uint32_t bucket = pt_bucket(latency);
 	const uint64_t count = 100;
 
-	rec.descent.resumes = 1;
+	rec.descent.resumes = resumes;
 	assert_int_equal(feed(b, &rec), 0);
 	act(b);
 	assert_int_equal(restore(b, s), 0);
@@ -371,7 +372,7 @@ static void ask_resumed(struct bench *b, const struct saved *s, uint64_t latency
 
 static void test_resume_compares_distributions(void **state)
 {
-	struct bench b, same, other;
+	struct bench b, same, other, anyway;
 	struct descent_result r;
 	struct saved s;
 
@@ -382,7 +383,7 @@ static void test_resume_compares_distributions(void **state)
 	save(&b, &s);
 	bench_begin(&same);
 	chain(&same);
-	ask_resumed(&same, &s, 11 * MS);
+	ask_resumed(&same, &s, DESCENT_RESUMES, 11 * MS);
 	assert_non_null(armed(&same, "ab"));
 	CALLS(60, &same, 10 * MS, CHAIN_CALL);
 	expect_done(&same, DESCENT_ROOT_CAUSE);
@@ -392,13 +393,23 @@ static void test_resume_compares_distributions(void **state)
 	descent_result_release(&r);
 	bench_begin(&other);
 	chain(&other);
-	ask_resumed(&other, &s, 40 * MS);
+	ask_resumed(&other, &s, DESCENT_RESUMES, 40 * MS);
 	expect_done(&other, DESCENT_CHANGED);
 	assert_int_equal(other.arms, 0);
 	assert_int_equal(descent_result(other.d, &r), 0);
 	assert_non_null(strstr(r.change, "since the session was saved: the peak at"));
 	descent_result_release(&r);
+	bench_begin(&anyway);
+	chain(&anyway);
+	ask_resumed(&anyway, &s, DESCENT_RESUMES_ANYWAY, 40 * MS);
+	assert_non_null(armed(&anyway, "ab"));
+	CALLS(60, &anyway, 10 * MS, CHAIN_CALL);
+	expect_done(&anyway, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(anyway.d, &r), 0);
+	assert_non_null(strstr(r.change, "since the session was saved: the peak at"));
+	descent_result_release(&r);
 	buf_release(&s.frames);
+	bench_end(&anyway);
 	bench_end(&other);
 	bench_end(&same);
 	bench_end(&b);

@@ -188,6 +188,7 @@ static void goes_on(struct front *f, struct saved_descent *s)
 	struct rec_descent ask = question(NEW_OP, 2);
 	char why[512] = "";
 
+	ask.resumes = DESCENT_RESUMES;
 	front_resume(f, s);
 	assert_true(saved_descent_allows(f));
 	assert_int_equal(saved_descent_match(s, f, why, sizeof(why)), 0);

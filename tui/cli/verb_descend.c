@@ -256,6 +256,14 @@ static int print_answer(const struct descend_report *report, const struct option
 	return !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
 }
 
+/* What lets a saved descent go on that ended before it measured anything; "" for other ends. */
+static const char *way_out(const struct descend_run *r, const struct descent_result *result)
+{
+	return r->saved && result->status == DESCENT_CHANGED && !result->rounds
+		   ? "; --force goes on nevertheless"
+		   : "";
+}
+
 static void explain(const struct descend_run *r)
 {
 	struct descend_report report = r->report;
@@ -302,9 +310,9 @@ static void explain(const struct descend_run *r)
 				 "run it again",
 				 r->options->ops[0].text, result.refused);
 		else
-			snprintf(line, sizeof(line), "%s: no answer: %s%s%s",
+			snprintf(line, sizeof(line), "%s: no answer: %s%s%s%s",
 				 r->options->ops[0].text, report_status(&report, &result),
-				 result.change[0] ? " " : "", result.change);
+				 result.change[0] ? " " : "", result.change, way_out(r, &result));
 		descent_result_release(&result);
 	}
 	buf_release(&b);

@@ -209,9 +209,35 @@ static void question_keep(const struct options *o, const struct rec_descent *sav
 		if (!option_given(o, kept[i].option))
 			*kept[i].to = kept[i].from;
 	}
+	ask->resumes = DESCENT_RESUMES;
 	ask->low_ns = saved->low_ns;
 	ask->high_ns = saved->high_ns;
 	ask->start_ops = option_given(o, "start-ops") ? o->question.start_ops : saved->start_ops;
+}
+
+/*
+ * --force: if the calls have left the saved range of latencies altogether, take the peak that is
+ * largest now, because no call could vote otherwise. Returns 0, or -EAGAIN if that peak is not
+ * known yet.
+ */
+static int range_follow(struct model *m, const struct op *op, const struct options *o,
+			double waited_s, struct rec_descent *ask)
+{
+	const struct choose_question saved = {.low_ns = ask->low_ns,
+					      .high_ns = ask->high_ns,
+					      .start_ops = ask->start_ops,
+					      .last_chance = true};
+	struct choose_answer range;
+	struct rec_descent now;
+
+	ask->resumes = DESCENT_RESUMES_ANYWAY;
+	if (choose_calls(op, &saved, &range) != -ENOENT)
+		return 0;
+	if (choose_descent(m, ask->op, &o->question, waited_s, &now))
+		return -EAGAIN;
+	ask->low_ns = now.low_ns;
+	ask->high_ns = now.high_ns;
+	return 0;
 }
 
 int resume_begin(struct saved_descent *s, struct front *f, const struct options *o, uint32_t number,
@@ -231,6 +257,8 @@ int resume_begin(struct saved_descent *s, struct front *f, const struct options 
 		return -EAGAIN;
 	if (op->seen_calls < ask.start_ops)
 		ask.start_ops = (uint32_t)op->seen_calls;
+	if (o->force && range_follow(m, op, o, waited_s, &ask))
+		return -EAGAIN;
 	if (saved_descent_match(s, f, why, RESUME_WHY))
 		return -ENOEXEC;
 	if (saved_descent_begin(s, f, &ask) < 0) {

@@ -366,7 +366,8 @@ static void note_begin(const struct restore *r)
 	note(r->front, NOTE_INFO, text);
 }
 
-int saved_descent_begin(const struct saved_descent *s, struct front *f, struct rec_descent *ask)
+int saved_descent_begin(const struct saved_descent *s, struct front *f,
+			const struct rec_descent *ask)
 {
 	struct restore r = {.s = s, .front = f, .ask = ask};
 	struct rec_code f0 = driver_asked(s->driver)->function;
@@ -374,7 +375,6 @@ int saved_descent_begin(const struct saved_descent *s, struct front *f, struct r
 
 	if (!place_here(s, &f0) || !code_equal(f0, ask->function))
 		return -EINVAL;
-	ask->resumes = 1;
 	err = driver_begin(f->stream.driver, ask);
 	if (!err)
 		err = each(s, restore_one, &r);

@@ -41,8 +41,10 @@ void front_resume(struct front *f, struct saved_descent *s);
 int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n);
 
 /*
- * Begin the descent where it stood. `ask` has the numbers of this run. Functions of modules that
+ * Begin the descent where it stood. `ask` has the numbers of this run; its member `resumes` says
+ * what to do if latencies have changed. Functions of modules that
  * this target does not have are left out; a note in the stream says how many were taken over.
  * Returns 0 or a negative errno.
  */
-int saved_descent_begin(const struct saved_descent *s, struct front *f, struct rec_descent *ask);
+int saved_descent_begin(const struct saved_descent *s, struct front *f,
+			const struct rec_descent *ask);
