@@ -8,7 +8,7 @@ CASES.clear()  # those of the other file
 @smoke("a kernel function that others call all the time is watched in bursts, and their hits are charged to the host")
 def governed():
     status, out, err = guest(
-        "sh", "-c", "mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
+        "sh", "-c", "mkfifo /tmp/in; rates 200 3000 0 </tmp/in >/dev/null & sleep 3000 >/tmp/in & p=$(pidof rates);"
         " dd if=/dev/zero of=/dev/null bs=1 2>/dev/null & d=$!;"
         " for percent in 100 1; do peaktop watch -p $p -f kernel:vfs_read -f kernel:hrtimer_nanosleep --json --for 4 --max-overhead $percent || exit $?; done;"
         " kill $p $d", files=peaktop_files("rates"))
@@ -26,7 +26,7 @@ def governed():
 def stopped():
     status, out, err = guest(
         "sh", "-c", "mount -t debugfs d /sys/kernel/debug; list=/sys/kernel/debug/kprobes/list;"
-        " mkfifo /tmp/in; rates 200 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
+        " mkfifo /tmp/in; rates 200 3000 0 </tmp/in >/dev/null & sleep 3000 >/tmp/in & p=$(pidof rates);"
         " peaktop watch -p $p -f kernel:hrtimer_nanosleep --json --for 600 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!;"
         " await() { n=0; while [ $(grep -c hrtimer_nanosleep $list) $1 0 ]; do n=$((n + 1)); [ $n -lt 3000 ] || exit 9; sleep 0.1; done; echo $2; };"
         " await -eq armed; kill -STOP $t; await -ne gone; kill -CONT $t; await -eq back; kill -INT $t; wait $t; s=$?; await -ne over;"

@@ -183,7 +183,7 @@ def collector_of(program):
 
 @case("the collector keeps the capabilities that a session needs and no more, no_new_privs and a filter of system calls")
 def limits():
-    needed = {name: 1 << bit for name, bit in (("DAC_READ_SEARCH", 2), ("SYS_PTRACE", 19), ("SYSLOG", 34), ("PERFMON", 38),
+    needed = {name: 1 << bit for name, bit in (("DAC_READ_SEARCH", 2), ("SYS_PTRACE", 19), ("LEASE", 28), ("SYSLOG", 34), ("PERFMON", 38),
                                                ("BPF", 39), ("CHECKPOINT_RESTORE", 40))}
     t = Target("rates", 2000, 60, 0)
     program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600)

@@ -22,7 +22,7 @@ def gone(pids, seconds=5):
 def normal():
     t, program = None, None
     with NothingLeft():
-        t, program = attached("--for", 1)
+        t, program = attached("--for", 15)
         members = program.note_family()
         equal("exit status", program.wait(30), 0)
         gone(members)

@@ -68,7 +68,7 @@ def short_run(verb, *args):
     return documents[-1]
 
 
-@smoke("a command that ends after two seconds reaches a root cause in several runs, of which each goes on with the one before")
+@live("a command that ends after two seconds reaches a root cause in several runs, of which each goes on with the one before")
 def short_runs():
     runs = [session("run")]
     document = short_run(("descend", "-f", "serve", "--slowest", 15, "--decision-ops", 50), "-o", runs[0])

@@ -69,7 +69,7 @@ def main_ended_open():
             check("work" in [f["function"] for f in call["frames"]], "its stack: %s" % call)
 
 
-@case("the main thread has ended: a descent finds where its calls spend their time")
+@smoke("the main thread has ended: a descent finds where its calls spend their time")
 def main_ended_descend():
     for gone in (True, False):
         t = main_gone(1000000, 1000) if gone else Target("main_gone", 1000000, 1000, "keep")

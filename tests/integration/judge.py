@@ -118,6 +118,9 @@ def is_good(now, shared):
         right, answers, wrong = right + shared[0], answers + shared[1], wrong + shared[2]
     print("%d of %d answers are right (%.1f%%), %d wrong without doubt, %d targets harmed" % (
         right, answers, 100 * right / max(answers, 1), wrong, totals["harmed"]))
+    if shared and not shared[1]:
+        print("../shared/judge/run has given no answer")
+        return False
     return answers > 0 and right >= 0.95 * answers and wrong <= 0.01 * answers and not totals["harmed"]
 
 
