@@ -29,7 +29,6 @@ void wake_up(struct collector *c)
 {
 	c->loop.asleep = false;
 	guard_beat();
-	guard_reset();
 	for (unsigned int i = 0; i < c->targets.nr; i++)
 		modules_scan(c, c->targets.list[i]);
 	units_wake(c);

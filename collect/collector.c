@@ -275,7 +275,7 @@ static int timeout_ms(const struct collector_loop *l, uint64_t now)
 	if (modules_hold_is_urgent(l->c))
 		return 1;
 	if (l->c->loop.asleep)
-		return 500;
+		return guard_has_fired() ? 10 : 500;
 	if (l->next_ring < next)
 		next = l->next_ring;
 	if (l->next_govern < next)
@@ -294,9 +294,13 @@ static void guard_look(struct collector_loop *l)
 		guard_beat();
 	if (!guard_has_fired())
 		return;
-	/* this loop hung and the guard removed the probes: update the state accordingly */
+	/* this loop hung and the guard removes the probes: update the state accordingly */
+	if (!l->c->loop.held_up)
+		fall_asleep(l->c);
 	l->c->loop.held_up = true;
-	fall_asleep(l->c);
+	if (!guard_is_done())
+		return;
+	modules_hold_lost(l->c);
 	guard_reset();
 }
 
@@ -389,7 +393,9 @@ static void loop_run(struct collector_loop *l)
 
 		fds[0] = (struct pollfd){
 		    .fd = channel_fd(c->front),
-		    .events = (short)(POLLIN | (channel_pending(c->front) ? POLLOUT : 0))};
+		    /* while the guard removes probes, requests wait */
+		    .events = (short)((guard_has_fired() ? 0 : POLLIN) |
+				      (channel_pending(c->front) ? POLLOUT : 0))};
 		for (unsigned int i = 0; i < n; i++)
 			fds[i + 1] =
 			    (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};

@@ -84,10 +84,24 @@ static int attach_group(struct collector *c, struct function *f, unsigned int fr
 	return 0;
 }
 
-/* True if one of the first `links` links is for this file in this process. */
-static bool links_cover(const struct function *f, unsigned int links, pid_t pid, uint32_t module)
+static bool link_is_of(const struct function_links *l, enum group g)
 {
-	return any_of(i, links, f->links[i].pid == pid && f->links[i].module == module);
+	return l->exits == (g == GROUP_EXITS) && (g == GROUP_STARTS ? l->starts.nr : l->ends.nr);
+}
+
+/* True if one of the first `links` links is of this group and for this file in this process. */
+static bool links_cover(const struct function *f, unsigned int links, enum group g, pid_t pid,
+			uint32_t module)
+{
+	return any_of(i, links,
+		      f->links[i].pid == pid && f->links[i].module == module &&
+			  link_is_of(&f->links[i], g));
+}
+
+/* True if attaching may succeed a moment later: the code could not be read in time. */
+static bool may_succeed(int err)
+{
+	return err == -ETIMEDOUT || err == -EAGAIN || err == -EFAULT || err == -EINTR;
 }
 
 /* Attach a group in every target, except in files that one of the first `links` links covers.
@@ -101,9 +115,11 @@ static int group_attach(struct collector *c, struct function *f, unsigned int fr
 		pid_t pid = c->targets.list[t]->pid;
 
 		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
-			if (!target_maps(c, pid, m) || links_cover(f, links, pid, m))
+			if (!target_maps(c, pid, m) ||
+			    links_cover(f, links, g, pid, m))
 				continue;
 			err = attach_group(c, f, from, g, pid, m);
+			c->files.changed |= may_succeed(err);
 			/* a child that has already ended is not an error */
 			if (err && err != -ESRCH && !first)
 				first = err;
@@ -248,8 +264,7 @@ static void link_renew(struct collector *c, struct function *f, unsigned int l, 
 {
 	struct function_links link = f->links[l];
 
-	if (link.exits != (group == GROUP_EXITS) ||
-	    !(group == GROUP_STARTS ? link.starts.nr : link.ends.nr))
+	if (!link_is_of(&link, group))
 		return;
 	attachment_release(&f->links[l].starts, false);
 	attachment_release(&f->links[l].ends, false);

@@ -25,7 +25,7 @@ static struct {
 	pthread_mutex_t lock;
 	uint32_t owned[MAX_DESCRIPTORS / 32];
 	uint32_t leases[MAX_DESCRIPTORS / 32];
-	bool fired, on;
+	bool fired, done, on;
 	int front, null;
 	atomic_ullong turn_ms, beat_ms;
 	int closing[MAX_DESCRIPTORS];
@@ -96,6 +96,7 @@ static void fire(void)
 	}
 	atomic_store(&guard.nr_closing, n);
 	guard.fired = true;
+	guard.done = false;
 }
 
 static void close_all(void)
@@ -121,6 +122,7 @@ static void release_leases(void)
 		if (guard.leases[fd / 32] & 1u << fd % 32)
 			fcntl(fd, F_SETLEASE, F_UNLCK);
 	}
+	guard.done = true;
 	pthread_mutex_unlock(&guard.lock);
 }
 
@@ -214,6 +216,16 @@ bool guard_has_fired(void)
 	fired = guard.fired;
 	pthread_mutex_unlock(&guard.lock);
 	return fired;
+}
+
+bool guard_is_done(void)
+{
+	bool done;
+
+	pthread_mutex_lock(&guard.lock);
+	done = guard.fired && guard.done;
+	pthread_mutex_unlock(&guard.lock);
+	return done;
 }
 
 void guard_reset(void)

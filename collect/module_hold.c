@@ -116,6 +116,19 @@ void modules_hold_turn(struct collector *c)
 	}
 }
 
+void modules_hold_lost(struct collector *c)
+{
+	for (uint32_t i = 0; i < c->files.nr_modules; i++) {
+		struct file_hold *h = &c->files.modules[i].hold;
+
+		if (h->lease < 0)
+			continue;
+		lease_release(h->lease);
+		h->lease = -1;
+		h->breaking = false;
+	}
+}
+
 /* Code was mapped in a process. */
 static void mapped(void *ctx, pid_t pid, uint64_t at)
 {

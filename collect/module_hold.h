@@ -24,6 +24,8 @@ void module_opened(struct file_module *m);
 int module_hold(struct collector *c, uint32_t module);
 /* Carry out what has happened to the files that are held. Call this in each turn of the loop. */
 void modules_hold_turn(struct collector *c);
+/* The guard has removed all probes and released all leases: take them anew when needed. */
+void modules_hold_lost(struct collector *c);
 /* Read the mappings of the targets again that have mapped code since the last call. */
 void modules_follow(struct collector *c);
 /* The same as modules_hold_turn() where it need not be at once: files without a lease, and those

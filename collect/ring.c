@@ -100,14 +100,15 @@ void ring_drain(struct collector *c)
 
 void ring_read(struct collector *c)
 {
-	c->files.changed = false;
 	ring_drain(c);
 	waits_turn(c, now_ns());
 	descend_settle(c);
 	modules_follow(c);
 	modules_hold_look(c);
-	if (c->files.changed)
+	if (c->files.changed) {
+		c->files.changed = false;
 		functions_new_mapping(c);
+	}
 }
 
 bool layers_alone(const struct collector *c)

@@ -437,8 +437,13 @@ def hang_with(environment):
         t.end()
 
 
-@case("the collector's loop hangs for a while: it goes on, and says that nothing was measured meanwhile")
-def loop_hangs_for_a_while():
+def leases_of(pid):
+    with open("/proc/locks") as f:
+        return [line for line in f if "LEASE" in line and line.split()[4] == str(pid)]
+
+
+def hang_for_a_while(while_hung):
+    """The probes come back after the collector's loop has hung."""
     with NothingLeft():
         t = Target("rates", 2000, 120, 0)
         # without a budget: what the probes cost while the loop hung would have to be earned again before they come back
@@ -447,11 +452,24 @@ def loop_hangs_for_a_while():
         t.go()
         with Frozen(collector_of(program)):
             wait_for(lambda: not breakpoints(t.pid), "the probes are removed", 10)
+            while_hung(program)
         wait_for(lambda: breakpoints(t.pid), "the probes come back", 10)
+        wait_for(lambda: leases_of(collector_of(program)), "the program's file is kept from changing again")
         equal("exit status", program.stop(), 0)
         notes = " ".join(program.document()["notes"])
         check("hung for more than" in notes and "nothing was measured" in notes, "no word about it: " + notes)
+        check("overwritten" not in notes and "replaced" not in notes, "nobody has changed the file: " + notes)
         t.end()
+
+
+@case("the collector's loop hangs for a while: it goes on, and says that nothing was measured meanwhile")
+def loop_hangs_for_a_while():
+    hang_for_a_while(lambda program: None)
+
+
+@case("the same until the leases on the files are released, too")
+def loop_hangs_longer():
+    hang_for_a_while(lambda program: wait_for(lambda: not leases_of(collector_of(program)), "the leases are released"))
 
 
 def set_user_id_sleep():
