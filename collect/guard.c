@@ -12,10 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/process/chances.h"
 #include "collect/process/clock.h"
+
+#define MS 1000000ull
 
 enum {
 	LOOK_MS = 250,
+	LOOK_MAX_MS = 1000, /* a longer turn counts as this: this thread waited for a CPU, too */
 	MAX_DESCRIPTORS = 1 << 16,
 	CLOSERS = 8, /* removing a probe takes tens of milliseconds */
 };
@@ -27,7 +31,7 @@ static struct {
 	uint32_t leases[MAX_DESCRIPTORS / 32];
 	bool fired, done, on;
 	int front, null;
-	atomic_ullong turn_ms, beat_ms;
+	atomic_ullong turns, beats; /* of the loop, and of the front */
 	int closing[MAX_DESCRIPTORS];
 	atomic_int nr_closing;
 	atomic_int removing; /* threads that are in the kernel to remove a probe */
@@ -133,25 +137,55 @@ static bool front_is_gone(void)
 	return poll(&p, 1, LOOK_MS) > 0 && p.revents & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
+/* What the guard waits for: that a count rises. */
+struct awaited {
+	atomic_ullong *count;
+	unsigned long long seen;
+	struct chances silent;
+};
+
+static void awaited_turn(struct awaited *a, uint64_t turn_ns)
+{
+	unsigned long long now = atomic_load(a->count);
+
+	if (now == a->seen)
+		chances_turn(&a->silent, getpid(), turn_ns);
+	else
+		chances_begin(&a->silent);
+	a->seen = now;
+}
+
+static bool is_late(const struct awaited *a, uint64_t ms)
+{
+	return a->silent.counted_ns > ms * MS;
+}
+
 static void *watch(void *arg)
 {
+	struct awaited turn = {.count = &guard.turns}, beat = {.count = &guard.beats};
+	uint64_t last = now_ns();
+
 	prctl(PR_SET_NAME, "peaktop-guard");
 	for (;;) {
 		bool gone = front_is_gone(), fires = false;
-		unsigned long long now = now_ms();
+		uint64_t now;
 
 		if (gone) {
 			const struct timespec nap = {.tv_nsec = LOOK_MS * 1000000l};
 
 			nanosleep(&nap, NULL);
 		}
+		now = now_ns();
+		last = now - last < LOOK_MAX_MS * MS ? now - last : LOOK_MAX_MS * MS;
+		awaited_turn(&turn, last);
+		awaited_turn(&beat, last);
+		last = now;
 		pthread_mutex_lock(&guard.lock);
 		if (!guard.on) {
 			pthread_mutex_unlock(&guard.lock);
 			continue;
 		}
-		if (!guard.fired && (now > atomic_load(&guard.turn_ms) + GUARD_MS ||
-				     now > atomic_load(&guard.beat_ms) + GUARD_MS)) {
+		if (!guard.fired && (is_late(&turn, GUARD_MS) || is_late(&beat, GUARD_MS))) {
 			fire();
 			fires = true;
 		}
@@ -160,7 +194,7 @@ static void *watch(void *arg)
 			close_all();
 			release_leases();
 		}
-		if (gone && now > atomic_load(&guard.turn_ms) + GUARD_END_MS && !is_removing())
+		if (gone && is_late(&turn, GUARD_END_MS) && !is_removing())
 			kill(getpid(), SIGKILL);
 	}
 	return arg;
@@ -200,12 +234,12 @@ void guard_stop(void)
 
 void guard_turn(void)
 {
-	atomic_store(&guard.turn_ms, now_ms());
+	atomic_fetch_add(&guard.turns, 1);
 }
 
 void guard_beat(void)
 {
-	atomic_store(&guard.beat_ms, now_ms());
+	atomic_fetch_add(&guard.beats, 1);
 }
 
 bool guard_has_fired(void)

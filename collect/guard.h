@@ -3,9 +3,10 @@
  * The dead man's switch: a thread that does not depend on the collector's loop.
  *
  * The thread removes every probe of peaktop if the collector's loop has made no turn for
- * GUARD_MS, or if the front has sent no heartbeat for GUARD_MS. Normally the loop notices the
- * latter itself, and earlier. If the front is gone and the loop makes no turn for GUARD_END_MS,
- * the thread kills the process, but not while any thread removes a probe.
+ * GUARD_MS, or if the front has sent no heartbeat for GUARD_MS. Time in which the loop waits for a
+ * CPU does not count (chances.h). Normally the loop notices a silent front itself, and earlier. If
+ * the front is gone and the loop makes no turn for GUARD_END_MS, the thread kills the process, but
+ * not while any thread removes a probe.
  *
  * Code that attaches a probe registers its descriptor with guard_own(). To remove a probe, the
  * thread replaces the descriptor by one of /dev/null: the owner must still close it, so the
@@ -27,7 +28,8 @@ void guard_turn(void);
 /* Report that the front is alive, or that nothing is attached. */
 void guard_beat(void);
 
-/* True if the thread has begun to remove the probes; attaching has no effect until guard_reset(). */
+/* True if the thread has begun to remove the probes; attaching has no effect until guard_reset().
+ */
 bool guard_has_fired(void);
 /* True if it has removed them all and released the leases: only then call guard_reset(). */
 bool guard_is_done(void);

@@ -242,4 +242,41 @@ def kernel_time():
     check(path["cause"]["kind"] == "wait" or path["cause"].get("name"), "the function is not named: %s" % path["cause"])
 
 
+@case("the collector gets hardly any CPU time for longer than its limits: it is waited for, and goes on")
+def collector_starved():
+    # in a group with a quota its loops, of the highest priority, take what the quota gives
+    group = Group("cpu", [("cpu.max", "20000 1000000")], [("cpu.cfs_period_us", "1000000"), ("cpu.cfs_quota_us", "20000")])
+    loops = []
+    try:
+        with NothingLeft():
+            target = Target("rates", 2000, 600, 0)
+            program = Peaktop("watch", "-p", target.pid, "-f", "busy", "--json", "--for", 600)
+            program.armed(target.pid)
+            target.go()
+            for cpu in os.sched_getaffinity(0):
+                loops.append(subprocess.Popen(["taskset", "-c", str(cpu), "nice", "-n", "-20", sys.executable, "-c", "while True: pass"]))
+                group.take(loops[-1].pid)
+            collector = wait_for(lambda: member(program, "peaktop-collect"), "the collector")
+            for thread in os.listdir("/proc/%d/task" % collector):
+                os.setpriority(os.PRIO_PROCESS, int(thread), 19)
+            group.take(collector)
+            queued, began = queued_s(collector), time.monotonic()
+            wait_for(lambda: time.monotonic() - began > 9, "the limits are over")
+            equal("exit status while the collector waits for a CPU: " + program.error_text(), program.process.poll(), None)
+            with open(os.path.join(os.path.dirname(group.path), "cgroup.procs"), "w", encoding="ascii") as f:
+                f.write(str(collector))
+            for loop in loops:
+                loop.kill()
+            wait_for(lambda: queued_s(collector) - queued > 5, "the collector has waited for a CPU for seconds")
+            equal("exit status: " + program.error_text(), program.stop(), 0)
+            check(operation(program.document(), "busy")["calls"] > 0, "nothing was measured")
+            target.end()
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+        wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+        group.remove()
+
+
 main()

@@ -319,19 +319,6 @@ def debugger_is_there():
     t.end()
 
 
-def member(program, name):
-    """The pid of one of peaktop's processes by its name; 0: not there."""
-    for pid in family(program.pid):
-        try:
-            with open("/proc/%d/comm" % pid) as f:
-                if f.read().strip() == name:
-                    STARTED.add(pid)
-                    return pid
-        except OSError:
-            continue
-    return 0
-
-
 def collector_of(program):
     return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
 

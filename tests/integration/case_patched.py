@@ -162,14 +162,6 @@ def between_bursts():
     stopped(t, replaced=1)
 
 
-def member(program, name):
-    for pid in family(program.pid):
-        with contextlib.suppress(OSError), open("/proc/%d/comm" % pid) as f:
-            if f.read().strip() == name:
-                return pid
-    return 0
-
-
 def is_stopped(pid):
     """All threads: a thread in the kernel stops when it is about to leave it."""
     for tid in os.listdir("/proc/%d/task" % pid):

@@ -614,6 +614,19 @@ def executable_mappings(pid):
     return found
 
 
+def member(program, name):
+    """The pid of one of peaktop's processes by its name; 0: not there."""
+    for pid in family(program.pid):
+        try:
+            with open("/proc/%d/comm" % pid) as f:
+                if f.read().strip() == name:
+                    STARTED.add(pid)
+                    return pid
+        except OSError:
+            continue
+    return 0
+
+
 def breakpoints(pid, only=""):
     """[(path, file offset)]: where the target's memory holds int3 and its file does not: the armed sites,
     as the kernel really placed them."""

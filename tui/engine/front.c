@@ -236,7 +236,7 @@ void front_stop(struct front *f)
 	struct record rec = {.type = REQ_STOP};
 
 	f->collector.stop_asked = true;
-	f->collector.silent_ns = 0;
+	chances_begin(&f->collector.silent);
 	front_request(f, &rec);
 }
 

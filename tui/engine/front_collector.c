@@ -144,7 +144,7 @@ int collector_start(struct front *f, const struct front_options *fo, uid_t uid, 
 
 void collector_heard(struct front *f, const struct record *rec)
 {
-	f->collector.silent_ns = 0;
+	chances_begin(&f->collector.silent);
 	f->collector.alive |= (int)rec->type == REC_ALIVE;
 }
 
@@ -219,9 +219,10 @@ void collector_check_alive(struct front *f, uint64_t now_ns)
 	uint64_t turn = f->collector.turn_ns ? now_ns - f->collector.turn_ns : 0, limit;
 
 	f->collector.turn_ns = now_ns;
-	f->collector.silent_ns += turn < TURN_MS * MS ? turn : TURN_MS * MS;
 	if (f->collector.closed)
 		return;
+	chances_turn(&f->collector.silent, f->collector.pid,
+		     turn < TURN_MS * MS ? turn : TURN_MS * MS);
 	/* Read its last records first. Do not wait for the socket to close: a process that the
 	 * collector started may hold it open. */
 	if (ended(f, 0) && !has_words(f)) {
@@ -236,7 +237,7 @@ void collector_check_alive(struct front *f, uint64_t now_ns)
 		return;
 	}
 	limit = !f->collector.alive ? START_MS : f->collector.stop_asked ? STOP_MS : SILENCE_MS;
-	if (f->collector.silent_ns <= limit * MS)
+	if (f->collector.silent.counted_ns <= limit * MS)
 		return;
 	front_fail(f, EXIT_NO_ANSWER,
 		   "the collector (process %d) did not answer for %u s; it removes its probes and "

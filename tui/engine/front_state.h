@@ -24,6 +24,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/parser/protocol.h"
 #include "analysis/session/collector_options.h"
+#include "collect/process/chances.h"
 #include "collect/process/channel.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
@@ -127,8 +128,8 @@ struct front_collector {
 	bool alive;  /* the collector's event loop has begun */
 	bool closed; /* the socket: no more files come */
 	bool stop_asked;
-	uint64_t turn_ns;   /* time of the front's last turn */
-	uint64_t silent_ns; /* time of front turns since the last record */
+	uint64_t turn_ns;      /* time of the front's last turn */
+	struct chances silent; /* time of front turns since the last record */
 	uint64_t heartbeat_ns;
 };
 

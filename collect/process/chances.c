@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/process/chances.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/process/small_file.h"
+
+enum {
+	/* /proc is asked only after so long a silence */
+	PATIENT_NS = 500000000,
+	LEAST_PART = 10,
+};
+
+void chances_begin(struct chances *c)
+{
+	*c = (struct chances){0};
+}
+
+/* True if the main thread runs or waits for a CPU. */
+static bool is_runnable(pid_t pid)
+{
+	char buf[512], *p;
+
+	if (small_file_read(buf, sizeof(buf), "/proc/%d/stat", (int)pid) <= 0)
+		return false;
+	p = strrchr(buf, ')');
+	return p && p[1] == ' ' && p[2] == 'R';
+}
+
+/* CPU time of the main thread, ns; 0: not known. */
+static uint64_t main_cpu_ns(pid_t pid)
+{
+	unsigned long long ns;
+	char buf[128];
+
+	if (small_file_read(buf, sizeof(buf), "/proc/%d/schedstat", (int)pid) <= 0 ||
+	    sscanf(buf, "%llu", &ns) != 1)
+		return 0;
+	return ns;
+}
+
+void chances_turn(struct chances *c, pid_t pid, uint64_t turn_ns)
+{
+	uint64_t cpu, before = c->cpu_ns, counts = turn_ns;
+
+	c->silent_ns += turn_ns;
+	if (c->silent_ns >= PATIENT_NS) {
+		cpu = main_cpu_ns(pid);
+		c->cpu_ns = cpu;
+		if (before && cpu >= before && is_runnable(pid) && cpu - before < turn_ns)
+			counts = cpu - before;
+	}
+	c->counted_ns += counts > turn_ns / LEAST_PART ? counts : turn_ns / LEAST_PART;
+}
