@@ -101,6 +101,67 @@ def from_the_screen():
     check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
 
 
+def resumed_screen(path, pid):
+    """-r FILE, R, and the choice of a process."""
+    screen = Screen(PEAKTOP, "-r", path, width=110, height=50)
+    screen.shows("REPLAY")
+    screen.keys("R")
+    screen.shows("choose the process")
+    screen.keys("C-w", str(pid))
+    screen.shows(re.compile(r"^> *%d " % pid, re.M))
+    screen.keys("Enter")
+    return screen
+
+
+@case("R on the screen of a saved descent goes on in the program that was started again; the rights are those of the start")
+def on_the_screen():
+    path = session("before")
+    t = Target("descend_chain", 4, 120)
+    t.go()
+    interrupted_descent(t, path)
+    t.end()
+    again = Target("descend_chain", 4, 120)
+    again.go()
+    with NothingLeft(again.pid):
+        screen = resumed_screen(path, again.pid)
+        screen.shows("LIVE")
+        screen.shows("times probed")
+        screen.keys("i")
+        screen.shows(re.compile(r"goes on with\s+a\s+saved\s+one"))
+        screen.keys("q")
+        screen.shows("times probed")
+        screen.keys("q", "q", "q", "q")
+        equal("exit status", screen.exit_status(), 0)
+    other = Target("rates", 2000, 120, 0)
+    screen = resumed_screen(path, other.pid)
+    equal("exit status for another program", screen.exit_status(), 2)
+    check("another program" in screen.text(), screen.text())
+
+
+@case("the screen of a saved session can be stopped and continued, and ends when it is killed or asked to end")
+def stopped_screen():
+    path = session("plain")
+    t = Target("rates", 2000, 120, 0)
+    t.go()
+    run_peaktop("record", "-p", t.pid, "-f", "busy", "-o", path, "--for", 1)
+    for signal_sent in (signal.SIGTERM, signal.SIGKILL):
+        go = session("go")
+        screen = Screen("sh", "-mc", "%s -r %s; echo status $?; while ! [ -e %s ]; do sleep 0.1; done; fg; echo status $?" % (
+            PEAKTOP, path, go))
+        screen.shows("REPLAY")
+        screen.keys("R")
+        screen.shows("contains no descent")
+        screen.keys("C-z")
+        screen.shows(re.compile(r"status 1\d\d"))
+        with open(go, "w"):
+            pass
+        screen.shows("REPLAY")
+        os.kill(wait_for(lambda: next((p for p in family(screen.shell) if "peaktop" in executable_of(p)), 0), "peaktop runs"), signal_sent)
+        if signal_sent == signal.SIGTERM:
+            screen.shows("status 0")
+        wait_for(lambda: not [p for p in family(screen.shell) if "peaktop" in executable_of(p)], "no process of it is left")
+
+
 @live("if the latencies are distributed in another way, the answer is that they changed")
 def changed():
     path = session("before")

@@ -39,7 +39,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 	    "refresh",	  "search",	   "watch",	   "unwatch",	"ask",	  "layers",
 	    "descend",	  "snapshot",	   "text",	   "step",	"jump",	  "rewind",
 	    "undescend",  "source",	   "code",	   "waits",	"unwait", "threads",
-	    "open calls", "choose thread", "waits change", "configure",
+	    "open calls", "choose thread", "waits change", "configure", "resume",
 	};
 	struct harness *h = ctx;
 

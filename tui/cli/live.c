@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "tui/cli/command_line.h"
+#include "tui/cli/live_choose.h"
+#include "tui/cli/live_resume.h"
 #include "tui/cli/live_write.h"
+#include "tui/cli/replay_parent.h"
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/target.h"
 #include "tui/cli/verbs.h"
@@ -35,6 +38,8 @@ struct live {
 	struct replay *replay;
 	struct screen *screen;
 	struct grid *grid;
+	int parent; /* live_options.parent; -1: none */
+	struct live_resume resume;
 	struct live_descent descent;
 	struct live_source source;
 	struct live_open open_calls;
@@ -91,35 +96,6 @@ static bool live_attach(struct live *l, bool pick)
 	return true;
 }
 
-static void pick(struct live *l, uint32_t pid)
-{
-	char line[64];
-
-	if (l->picking)
-		return;
-	snprintf(line, sizeof(line), "asking for process %u...", pid);
-	screen_message(l->screen, NOTE_INFO, line);
-	front_pick(l->front, pid);
-	l->picking = true;
-}
-
-/* The picker stays until the collector has accepted the process. */
-static void live_picking(struct live *l)
-{
-	const char *why = front_pick_refused(l->front);
-
-	if (!l->picking || (!why && !model_nr_targets(front_model(l->front))))
-		return;
-	l->picking = false;
-	l->dirty = true;
-	if (why) {
-		screen_message(l->screen, NOTE_ERROR, why);
-		return;
-	}
-	screen_message(l->screen, NOTE_INFO, "");
-	screen_show(l->screen, SCREEN_OPERATIONS);
-}
-
 static void live_suspend(struct live *l)
 {
 	/*
@@ -162,27 +138,12 @@ static void live_descent(struct live *l)
 	live_waits_source(&l->waits, l->screen, l->front, l->replay);
 }
 
-static void choose_thread(struct live *l, uint32_t pid, uint32_t tid)
-{
-	bool all;
-
-	if (front_over(l->front)) {
-		screen_message(l->screen, NOTE_WARNING, "the target has ended");
-		return;
-	}
-	if (front_choose(l->front, pid, tid, &all))
-		screen_message(l->screen, NOTE_ERROR,
-			       "no more threads can be chosen; choose their process instead");
-	else if (all)
-		screen_message(l->screen, NOTE_INFO,
-			       "all profiles begin anew, with the calls of all threads");
-	else
-		screen_message(l->screen, NOTE_INFO,
-			       "all profiles begin anew, only with calls of the threads marked *");
-}
-
 static void live_action(struct live *l, const struct screen_action *a)
 {
+	if (l->replay && a->type == SCREEN_PICK_TARGET) {
+		l->quit |= live_resume_in(l->parent, l->screen, a->pid);
+		return;
+	}
 	if (l->replay && replay_screen_action(l->replay, l->screen, a))
 		return;
 	switch (a->type) {
@@ -197,7 +158,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 		l->dirty = true;
 		break;
 	case SCREEN_PICK_TARGET:
-		pick(l, a->pid);
+		if (!l->picking)
+			live_pick(l->front, l->screen, a->pid);
+		l->picking = true;
 		break;
 	case SCREEN_REFRESH_PROCESSES:
 		l->processes_at = 0;
@@ -228,6 +191,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 		else
 			live_descent_ask(&l->descent, a->op, a->peak);
 		break;
+	case SCREEN_RESUME:
+		live_resume_anyway(&l->resume, &l->descent, l->options);
+		break;
 	case SCREEN_DESCEND_STOP:
 		live_descent(l);
 		live_descent_stop(&l->descent);
@@ -248,7 +214,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		(a->flag ? live_snapshots_begin : live_snapshots_end)(&l->waits);
 		break;
 	case SCREEN_CHOOSE_THREAD:
-		choose_thread(l, a->pid, a->tid);
+		live_choose_thread(l->front, l->screen, a->pid, a->tid);
 		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;
@@ -354,7 +320,10 @@ static void live_front(struct live *l)
 
 	while ((line = front_next_message(l->front)))
 		screen_message(l->screen, NOTE_WARNING, line);
-	live_picking(l);
+	if (l->picking && live_picked(l->front, l->screen)) {
+		l->picking = false;
+		l->dirty = true;
+	}
 	open_only_function(l);
 	if (live_open_turn(&l->open_calls))
 		l->dirty = true;
@@ -374,11 +343,14 @@ static void live_loop(struct live *l)
 		replay_screen_show(l->replay, l->screen, UINT64_MAX);
 		if (replay_damage(l->replay)[0])
 			screen_message(l->screen, NOTE_WARNING, replay_damage(l->replay));
+		live_descent(l);
+		live_descent_turn(&l->descent, now_ns());
 	}
 
 	while (!l->quit) {
-		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN},
-					{.fd = term_signal_fd(), .events = POLLIN}};
+		struct pollfd fds[3] = {{.fd = 0, .events = POLLIN},
+					{.fd = term_signal_fd(), .events = POLLIN},
+					{.fd = l->parent}};
 
 		live_processes(l, now_ns());
 		live_draw(l);
@@ -388,7 +360,7 @@ static void live_loop(struct live *l)
 		} else {
 			if (l->front) /* names may still be missing */
 				front_parser_turn(l->front, 0);
-			poll(fds, 2, TICK_MS);
+			poll(fds, 3, TICK_MS);
 		}
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
 			said_over = true;
@@ -397,11 +369,14 @@ static void live_loop(struct live *l)
 				       "quits, w saves them)");
 			l->dirty = true;
 		}
+		l->lost |= fds[2].revents != 0; /* the parent was killed */
+		l->quit |= l->lost;
 		if (fds[1].revents)
 			live_signals(l);
 		if (fds[0].revents || fds[1].revents)
 			live_keys(l);
 		live_descent(l);
+		live_resume_turn(&l->resume, &l->descent, l->options, now_ns());
 		l->dirty |= live_descent_turn(&l->descent, now_ns());
 		l->dirty |= live_waits_turn(&l->waits, now_ns());
 		l->dirty |= screen_tick(l->screen, now_ns());
@@ -452,9 +427,10 @@ static int live_open(struct live *l, char *error, size_t n)
 	return 0;
 }
 
-int live_run(struct options *o)
+int live_screen(struct options *o, const struct live_options *more)
 {
-	struct live l = {.options = o, .says_state = !isatty(2)};
+	struct live l = {
+	    .options = o, .says_state = !isatty(2), .parent = more->parent ? more->parent : -1};
 	char error[512] = "";
 
 	l.status = target_resolve(o, isatty(0) && isatty(1), error, sizeof(error));
@@ -473,6 +449,10 @@ int live_run(struct options *o)
 		model_list_all_peaks(replay_model(l.replay), o->all_peaks);
 	}
 	l.status = live_open(&l, error, sizeof(error));
+	if (!l.status && more->saved && live_resume_begin(&l.resume, l.front, more->saved)) {
+		l.status = EXIT_DAMAGED;
+		snprintf(error, sizeof(error), "resume: the saved descent cannot be read");
+	}
 	if (l.status)
 		snprintf(l.goodbye, sizeof(l.goodbye), "%s", error);
 	else
@@ -484,6 +464,12 @@ int live_run(struct options *o)
 	screen_free(l.screen);
 	grid_free(l.grid);
 	verb_free(l.front);
+	live_resume_release(&l.resume);
 	replay_free(l.replay);
 	return l.status;
+}
+
+int live_run(struct options *o)
+{
+	return o->verb == VERB_REPLAY ? replay_run(o) : live_screen(o, &(struct live_options){0});
 }

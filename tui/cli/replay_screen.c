@@ -26,7 +26,6 @@ bool replay_screen_action(struct replay *r, struct screen *s, const struct scree
 		if (!replay_rewind(r))
 			replay_screen_show(r, s, replay_interval_ns(r));
 		return true;
-	case SCREEN_PICK_TARGET:
 	case SCREEN_SEARCH:
 	case SCREEN_WATCH_FUNCTION:
 	case SCREEN_UNWATCH:

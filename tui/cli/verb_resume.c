@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tui/cli/command_line.h"
+#include "tui/cli/live.h"
 #include "tui/cli/option_table.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verbs.h"
@@ -168,7 +169,9 @@ static int options_fill(struct options *o, struct buf *rest, char *error, size_t
 	return err ? err : op_spec_parse(&o->end_op, end, error, n);
 }
 
-int verb_resume(struct options *o)
+/* Read the session, then run `go` with the options of its question and the bytes of its descent.
+ * Returns the exit status. */
+static int resume_with(struct options *o, int (*go)(struct options *o, const struct buf *saved))
 {
 	char error[512];
 	struct buf bytes, rest;
@@ -182,9 +185,27 @@ int verb_resume(struct options *o)
 		status = EXIT_DAMAGED;
 	}
 	if (!status)
-		status = verb_descend_live(o, &rest);
+		status = go(o, &rest);
 	buf_release(&bytes);
 	return status;
+}
+
+int verb_resume(struct options *o)
+{
+	return resume_with(o, verb_descend_live);
+}
+
+static int go_on_screen(struct options *o, const struct buf *saved)
+{
+	o->verb = VERB_SCREEN;
+	return live_screen(o, &(struct live_options){.saved = saved});
+}
+
+int resume_on_screen(struct options *o, uint32_t pid)
+{
+	o->pids[0] = (pid_t)pid;
+	o->nr_pids = 1;
+	return resume_with(o, go_on_screen);
 }
 
 /* ---- beginning ---- */

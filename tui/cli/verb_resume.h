@@ -9,6 +9,10 @@
 
 enum { RESUME_WHY = 512 };
 
+/* Go on with the descent of the saved session o->files[0] on the live screen, in this process.
+ * Returns the exit status. */
+int resume_on_screen(struct options *o, uint32_t pid);
+
 /*
  * Go on with a saved descent of operation `op`, which has been watched for `waited_s` seconds.
  * Returns 0; -EAGAIN if it is too early; -ENOEXEC, with one line in `why`, if it cannot go on with

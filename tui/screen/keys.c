@@ -95,6 +95,7 @@ static const struct binding built_in[] = {
     {KEYMAP_OPERATIONS, 'a', 0, REQUEST_ASK_AGAIN},
     {KEYMAP_OPERATIONS, 's', 0, REQUEST_SPAN},
     {KEYMAP_OPERATIONS, 'R', 0, REQUEST_REVERSE},
+    {KEYMAP_OPERATIONS, KEY_CONTROL('R'), 0, REQUEST_REVERSE}, /* in a replay */
     {KEYMAP_OPERATIONS, 'F', 0, REQUEST_COLUMNS},
 
     {KEYMAP_OPERATION, '1', '9', REQUEST_CHOOSE_PEAK},
@@ -140,6 +141,8 @@ static const struct binding built_in[] = {
     {KEYMAP_REPLAY, 'T', 0, REQUEST_STEP_BACK},
     {KEYMAP_REPLAY, 'b', 0, REQUEST_JUMP},
     {KEYMAP_REPLAY, 'r', 0, REQUEST_REWIND},
+    {KEYMAP_REPLAY, 'R', 0, REQUEST_RESUME},
+    {KEYMAP_DESCENT, 'R', 0, REQUEST_RESUME},
 
     {KEYMAP_PROMPT, '\r', 0, REQUEST_ACCEPT},
     {KEYMAP_PROMPT, 27, 0, REQUEST_CANCEL},
@@ -221,10 +224,10 @@ enum request keys_request_only(enum keymap map, int key)
 
 enum request keys_request(enum keymap map, bool replay, int key)
 {
-	enum request request = keys_request_only(map, key);
+	enum request request = replay ? keys_request_only(KEYMAP_REPLAY, key) : REQUEST_NONE;
 
-	if (request == REQUEST_NONE && replay)
-		request = keys_request_only(KEYMAP_REPLAY, key);
+	if (request == REQUEST_NONE)
+		request = keys_request_only(map, key);
 	if (request == REQUEST_NONE)
 		request = keys_request_only(KEYMAP_ALL, key);
 	return request;

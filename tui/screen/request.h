@@ -83,6 +83,7 @@
 	REQUEST(STEP_BACK, "step-back", "One slice back")                                          \
 	REQUEST(JUMP, "jump", "Go to a time")                                                      \
 	REQUEST(REWIND, "rewind", "Go to the beginning")                                           \
+	REQUEST(RESUME, "resume", "Go on with a saved descent in a running process")               \
 	GROUP("In a prompt")                                                                       \
 	REQUEST(ACCEPT, "accept", "Accept the text")                                               \
 	REQUEST(CANCEL, "cancel", "Leave the prompt")                                              \

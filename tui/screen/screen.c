@@ -164,7 +164,7 @@ static void tick_views(struct screen *s)
 			v->methods->tick(v);
 }
 
-static void toggle_pause(struct screen *s)
+void screen_toggle_pause(struct screen *s)
 {
 	s->paused = !s->paused;
 	s->status.paused = s->paused;
@@ -185,33 +185,6 @@ static void find(struct screen *s, int direction)
 		snprintf(text, sizeof(text), "no match for %s", s->search);
 		screen_message(s, NOTE_INFO, text);
 	}
-}
-
-static bool replay_request(struct screen *s, enum request request)
-{
-	struct screen_action a = {0};
-
-	if (!s->options.replay)
-		return false;
-	switch (request) {
-	case REQUEST_STEP:
-	case REQUEST_STEP_BACK:
-		a.type = SCREEN_REPLAY_STEP;
-		a.step = request == REQUEST_STEP ? 1 : -1;
-		break;
-	case REQUEST_REWIND:
-		a.type = SCREEN_REPLAY_REWIND;
-		break;
-	case REQUEST_JUMP:
-		screen_open_prompt(s, PROMPT_JUMP);
-		return true;
-	default:
-		return false;
-	}
-	if (s->paused) /* end the pause, so that the step is shown */
-		toggle_pause(s);
-	screen_act(s, a);
-	return true;
 }
 
 bool screen_request(struct screen *s, enum request request)
@@ -249,7 +222,7 @@ bool screen_request(struct screen *s, enum request request)
 		screen_push(s, s->views->waits(s, SCREEN_WAITS_CRITICAL));
 		return true;
 	case REQUEST_PAUSE:
-		toggle_pause(s);
+		screen_toggle_pause(s);
 		return true;
 	case REQUEST_REPAINT:
 		screen_act(s, (struct screen_action){.type = SCREEN_REPAINT});
@@ -278,7 +251,7 @@ bool screen_request(struct screen *s, enum request request)
 		screen_open_prompt(s, PROMPT_VIEW_TEXT);
 		return true;
 	default:
-		return replay_request(s, request);
+		return screen_replay_request(s, request);
 	}
 }
 

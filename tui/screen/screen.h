@@ -180,6 +180,7 @@ enum screen_action_type {
 	SCREEN_CHOOSE_THREAD,
 	SCREEN_WAITS_CHANGE, /* flag: enum screen_waits_change */
 	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
+	SCREEN_RESUME, /* live: go on with the saved descent although latencies have changed */
 };
 
 struct screen_action {

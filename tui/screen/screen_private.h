@@ -70,6 +70,9 @@ const char *layer_name(enum layer layer);
 void screen_open_prompt(struct screen *s, enum prompt_kind kind);
 void screen_prompt_key(struct screen *s, int key);
 void screen_menu_key(struct screen *s, int key);
+/* Carry out a request of KEYMAP_REPLAY. False: it is another one, or there is no saved session. */
+bool screen_replay_request(struct screen *s, enum request request);
+void screen_toggle_pause(struct screen *s);
 /* Handle a click on a candidate of the prompt, or on a layer of the menu. */
 void screen_prompt_click(struct screen *s, int target, bool twice);
 void screen_menu_click(struct screen *s, int target);

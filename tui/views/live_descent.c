@@ -10,6 +10,8 @@
 #include "tui/views/descent_rows.h"
 #include "tui/views/views.h"
 
+enum { NO_PEAK = -1 }; /* no peak has this number */
+
 #define SHOW_NS 100000000ull
 #define TRACING_SHOW_NS 500000000ull
 #define SILENCE_NS 10000000000ull
@@ -22,6 +24,15 @@ static void say(struct live_descent *l, enum note_level level, const char *text)
 	screen_message(l->screen, level, text);
 }
 
+static void show(struct live_descent *l, uint32_t op, int peak)
+{
+	l->op = op;
+	l->reported = false;
+	l->next_ns = 0;
+	l->seen = (struct live_calls){0};
+	screen_open_descent(l->screen, op, peak);
+}
+
 static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 {
 	const struct rec_descent *ask = driver_asked(l->driver);
@@ -30,10 +41,7 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 		say(l, NOTE_WARNING, "this saved session contains no descent of this peak");
 		return;
 	}
-	l->op = op;
-	l->reported = false;
-	l->next_ns = 0;
-	screen_open_descent(l->screen, op, peak);
+	show(l, op, peak);
 }
 
 /* The present rank of a peak, from 1; 0: the peak has disappeared. */
@@ -101,11 +109,13 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 		    "yet; try again");
 		return;
 	}
-	l->op = number;
-	l->reported = false;
-	l->next_ns = 0;
-	l->seen = (struct live_calls){0};
-	screen_open_descent(l->screen, number, peak);
+	show(l, number, peak);
+}
+
+void live_descent_show(struct live_descent *l, uint32_t op)
+{
+	tracing_reset(l);
+	show(l, op, NO_PEAK);
 }
 
 void live_descent_stop(struct live_descent *l)

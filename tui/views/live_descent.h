@@ -51,6 +51,8 @@ void live_descent_release(struct live_descent *l);
 /* SCREEN_DESCEND: begin a descent and open its view, or show the reason for a failure. A replay
  * shows its recorded descent. */
 void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
+/* Open the view of a descent that was begun elsewhere. */
+void live_descent_show(struct live_descent *l, uint32_t op);
 /* SCREEN_DESCEND_STOP: stop the descent. */
 void live_descent_stop(struct live_descent *l);
 /* Call every turn: passes the state to the screen a few times per second. True: the screen may have

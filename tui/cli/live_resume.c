@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/cli/live_resume.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "tui/cli/verb_resume.h"
+
+int live_resume_begin(struct live_resume *r, struct front *f, const struct buf *bytes)
+{
+	r->saved = saved_descent_new(bytes->data, bytes->len);
+	if (!r->saved)
+		return -EBADMSG;
+	front_resume(f, r->saved);
+	return 0;
+}
+
+void live_resume_release(struct live_resume *r)
+{
+	saved_descent_free(r->saved);
+}
+
+/* The descent is over because latencies differ from the saved ones: say what to do. */
+static void tell_change(struct live_resume *r, struct live_descent *l)
+{
+	struct descent_result result;
+
+	if (r->said || !driver_over(l->driver) || driver_result(l->driver, &result))
+		return;
+	if (result.status == DESCENT_CHANGED && !result.rounds) {
+		screen_message(l->screen, NOTE_WARNING,
+			       "latencies differ from the saved ones; R goes on nevertheless");
+		r->said = true;
+	}
+	descent_result_release(&result);
+}
+
+void live_resume_turn(struct live_resume *r, struct live_descent *l, const struct options *o,
+		      uint64_t now_ns)
+{
+	uint32_t op = r->saved && !front_over(l->front) ? front_armed_op(l->front) : 0;
+	char why[RESUME_WHY];
+	int err;
+
+	if (!op)
+		return;
+	if (r->over) {
+		tell_change(r, l);
+		return;
+	}
+	if (!r->ready_ns)
+		r->ready_ns = now_ns;
+	err = resume_begin(r->saved, l->front, o, op, (double)(now_ns - r->ready_ns) / 1e9, why);
+	if (err == -EAGAIN)
+		return;
+	r->over = true;
+	if (err)
+		screen_message(l->screen, NOTE_ERROR, why);
+	else
+		live_descent_show(l, op);
+}
+
+void live_resume_anyway(struct live_resume *r, struct live_descent *l, struct options *o)
+{
+	if (!r->said || front_over(l->front)) {
+		screen_message(l->screen, NOTE_INFO,
+			       "R goes on with the descent of a saved session: peaktop -r FILE");
+		return;
+	}
+	o->force = true;
+	r->over = r->said = false;
+}
+
+bool live_resume_in(int parent, struct screen *s, uint32_t pid)
+{
+	if (send(parent, &pid, sizeof(pid), MSG_NOSIGNAL) == (ssize_t)sizeof(pid))
+		return true;
+	screen_message(s, NOTE_ERROR, "the process that could go on has ended");
+	return false;
+}
