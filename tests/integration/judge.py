@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-How often the answers are right: each live case of case_*.py, JUDGE_N times (3) on a quiet machine, and as often with two busy loops beside it.
+How often the answers are right: each live case of case_*.py, of the guests, too, JUDGE_N times (3) on a quiet machine, and as often with two busy loops beside it.
 
     judge.py [TEXT]       only the cases whose file and text, as "file: text", contain TEXT
 
