@@ -45,6 +45,11 @@ def doctor():
     print("# missing there: %s" % ", ".join(c["name"] for c in document["checks"] if not c["ok"]))
 
 
+# in the guest's shell: wait until a line that has been printed fits; 9 if that takes too long, or if peaktop ($t) ends
+AWAIT_LINE = (" await_line() { n=0; until grep -q \"$1\" /tmp/o; do n=$((n + 1)); [ $n -lt 3000 ] && kill -0 $t ||"
+              " { cat /tmp/e >&2; exit 9; }; sleep 0.2; done; };")
+
+
 def watched(script, *targets, options=()):
     """Run a script of sh in the guest; the JSON between its marks."""
     status, out, err = guest("sh", "-c", script, files=peaktop_files(*targets), options=options)
@@ -84,12 +89,13 @@ def older_kernel_counts():
 @case("a kernel function in the guest")
 def kernel_function():
     document = watched(
-        "mkfifo /tmp/in; rates 500 60 0 </tmp/in >/dev/null & sleep 600 >/tmp/in & p=$(pidof rates);"
-        " peaktop watch -p $p -f kernel:hrtimer_nanosleep --json --for 3 >/tmp/o 2>/tmp/e; s=$?;"
-        " echo 'JSON<'; cat /tmp/o; echo '>JSON'; cat /tmp/e >&2; kill $p; exit $s", "rates")
+        "mkfifo /tmp/in; rates 500 3000 0 </tmp/in >/dev/null & sleep 3000 >/tmp/in & p=$(pidof rates);"
+        " peaktop watch -p $p -f kernel:hrtimer_nanosleep --json-lines --for 900 >/tmp/o 2>/tmp/e & t=$!;"
+        + AWAIT_LINE + " await_line '\"calls\":[1-9]'; kill -INT $t; wait $t; s=$?;"
+        " echo 'JSON<'; tail -n 1 /tmp/o; echo '>JSON'; cat /tmp/e >&2; kill $p; exit $s", "rates")
     validate(document)
     op = operation(document, "kernel:hrtimer_nanosleep")
-    check(op["calls"] > 100, "%d calls" % op["calls"])
+    check(op["calls"] > 0, "%d calls" % op["calls"])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ANSWERS = os.path.join(TOP, "tests", "answers")
-MOST_BYTES = 200 << 10  # of a compressed session
+MOST_BYTES, MOST_BYTES_TOGETHER = 200 << 10, 12 << 20  # of a compressed session, and of all
+SHOWN, BESIDE = 30, 60  # lines of a difference, and what of a long line is shown on both sides of what differs
 SAVED = ("descend", "chains")  # verbs that save a session with -o and answer it again with -r
 REPLAYED = ("--of", "--peak", "--slowest", "--view", "--all-peaks")  # options that a replay needs again, chains only
 RULE = "-" * 20
@@ -96,27 +97,62 @@ def packed(name):
 
 
 def compare(peaktop, name):
-    """The lines that differ from the golden."""
+    """What differs from the golden, as pairs of lists of lines: (golden, now)."""
     _, asked, expected = golden_of(name)
-    got = answer(peaktop, packed(name), asked)
-    return list(difflib.unified_diff(expected.splitlines(), got.splitlines(), "tests/answers/%s.golden" % name, "now", lineterm="", n=1))
+    old, new = expected.splitlines(), answer(peaktop, packed(name), asked).splitlines()
+    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(old[a:b], new[c:d]) for kind, a, b, c, d in changes if kind != "equal"]
+
+
+def around(old, new):
+    """Two long lines, or only the places where they differ, with a little of what stands beside them."""
+    if max(len(old), len(new)) <= 3 * BESIDE:
+        return old, new
+    begin = len(os.path.commonprefix((old, new)))
+    end = min(len(os.path.commonprefix((old[::-1], new[::-1]))), len(old) - begin, len(new) - begin)
+
+    def cut(line):
+        first, last = max(begin - BESIDE, 0), len(line) - max(end - BESIDE, 0)
+        return ("... " if first else "") + line[first:last] + (" ..." if last < len(line) else "")
+    return cut(old), cut(new)
+
+
+def readable(changes):
+    """A difference as lines: of each change first what the golden says, then what the answer is now."""
+    for old, new in changes:
+        if len(old) == len(new):
+            pairs = [around(*pair) for pair in zip(old, new)]
+            old, new = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        yield from ("- " + line for line in old)
+        yield from ("+ " + line for line in new)
+
+
+def wrong_files(found):
+    """Sessions without a golden, goldens without a session, and sessions that are too large: lines."""
+    sizes = {f[:-len(".peaktop.zst")]: os.path.getsize(os.path.join(ANSWERS, f)) for f in os.listdir(ANSWERS) if f.endswith(".peaktop.zst")}
+    yield from ("only a session or only a golden: " + name for name in sorted(set(sizes) ^ set(found)))
+    yield from ("%s has %d bytes, at most %d are allowed" % (name, size, MOST_BYTES) for name, size in sizes.items() if size > MOST_BYTES)
+    if sum(sizes.values()) > MOST_BYTES_TOGETHER:
+        yield "all sessions have %d bytes, at most %d are allowed" % (sum(sizes.values()), MOST_BYTES_TOGETHER)
+    if not found:
+        yield "there are no answers"
 
 
 def check(peaktop):
     found = names()
-    unnamed = set(f[:-len(".peaktop.zst")] for f in os.listdir(ANSWERS) if f.endswith(".peaktop.zst")) ^ set(found)
     print("1..%d" % (len(found) + 1))
-    wrong = len(unnamed) > 0 or not found
-    print("%s 1 - each session has a golden%s" % ("not ok" if wrong else "ok", ": " + " ".join(sorted(unnamed)) if unnamed else ""))
+    files, failed = list(wrong_files(found)), 0
+    print("%s 1 - each session has a golden, and none is too large%s" % ("not ok" if files else "ok", ": %d wrong: %s" % (len(files), "; ".join(files[:5])) if files else ""))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number, (name, lines) in enumerate(zip(found, pool.map(lambda name: compare(peaktop, name), found)), 2):
-            print("%s %d - %s" % ("not ok" if lines else "ok", number, name), flush=True)
-            for line in lines[:40]:
+        for number, (name, changes) in enumerate(zip(found, pool.map(lambda name: compare(peaktop, name), found)), 2):
+            lines = list(readable(changes))
+            print("%s %d - %s%s" % ("not ok" if lines else "ok", number, name, ": " + " ".join(lines[:2]) if lines else ""), flush=True)
+            for line in lines[:SHOWN] + (["... and %d more lines" % (len(lines) - SHOWN)] if len(lines) > SHOWN else []):
                 print("#   " + line)
-            wrong |= bool(lines)
-    if wrong:
-        print("# If the change is meant, read it and run: tests/integration/answers.py --update")
-    return wrong
+            failed += bool(lines)
+    if failed:
+        print("# %d answers differ (-: the golden, +: now). If that is meant, read it and run: tests/integration/answers.py --update" % failed)
+    return failed > 0 or len(files) > 0
 
 
 def update(peaktop, text):
@@ -178,8 +214,6 @@ class Recorder:
                 datetime.date.today().isoformat(), platform.system(), platform.release(), " ".join(asked))
             write_golden(self.peaktop, name, note, asked)
             kept += 1
-
-
 
 
 def main():

@@ -13,16 +13,14 @@ def named_copies(*endings):
     for ending in endings:
         path = os.path.join(scratch(), begin + ending)
         shutil.copy(source, path)
-        targets.append(Target(path, 60))
+        targets.append(Target(path, 600))
         targets[-1].go()
     return begin, targets
 
 
 def watched(*target):
-    """The pid that a short watch of this target measures."""
-    status, program = run_peaktop("watch", *target, "-f", "serve_request", "--for", 1, "--json")
-    equal("exit status of %s (%s)" % (target, program.error_text()), status, 0)
-    return program.document()["target"]["pid"]
+    """The pid that a watch of this target measures."""
+    return watch_calls(*target, "-f", "serve_request", fits=has_calls("serve_request"))["target"]["pid"]
 
 
 @case("a target may be given by itself: a pid, a name, the unique begin of a name")
@@ -117,9 +115,7 @@ def container_and_unit():
             continue
         try:
             for target in (["--container", number[:12]], [number[:12]], ["--unit", begin + ".slice"], [begin + ".slice"]):
-                status, program = run_peaktop("watch", *target, "--for", 1, "--json")
-                equal("exit status of %s (%s)" % (target, program.error_text()), status, 0)
-                document = program.document()
+                document = watch_calls(*target)
                 equal("targets of %s" % target, {document["target"]["pid"]} | {t["pid"] for t in document.get("targets", ())},
                       {one.pid, two.pid})
         finally:

@@ -8,8 +8,8 @@ def compare(document, truth, name, request=None):
     op, want = operation(document, request or name), truth[name]
     seen = op.get("share_of_calls_seen", 1)
     if seen < 1:
-        # Calls whose caller was not known yet are counted, not timed; the share says how many.
-        check(seen > 0.9, "%s: only %.4f of the calls seen" % (name, seen))
+        # Calls whose caller was not known yet are counted, not timed; the share says how many. That depends on how busy the machine is.
+        check(seen > 0, "%s: none of the calls were seen" % name)
         total = (op["calls"] + op["abnormal"]) / seen
         between("%s: calls by the share seen" % name, total, want["calls"] * 0.995, want["calls"] * 1.005)
         return op
@@ -180,6 +180,13 @@ def tailcall_back():
 @case("functions called through pointers, by the program and by the C library")
 def indirect():
     exact("indirect", [9000], "pointed_a", "pointed_b", "compared")
+
+
+@live("callers that are learnt while they call: nine of ten calls are timed")
+def learnt_callers():
+    _, document = exact("indirect", [9000], "pointed_a", "pointed_b", "compared")
+    for op in document["operations"]:
+        check(op.get("share_of_calls_seen", 1) > 0.9, "%s: only %.4f of the calls seen" % (op["name"], op["share_of_calls_seen"]))
 
 
 @case("C++ overloads by their parameters")

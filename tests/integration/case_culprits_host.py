@@ -93,7 +93,7 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, fo
             return document["paths"][0]
         return named(document, kinds, name, detail, [kind + "_serve", *functions], part)
     finally:
-        target.close() if hasattr(target, "close") else os.kill(target.pid, signal.SIGKILL)
+        target.end()
 
 
 def of_host(what, which, kinds, group=None, register=live, **more):
@@ -231,7 +231,7 @@ def quota_of_walk():
         check(quotas[0]["share"] > 0.5 * throttled, "%.2f of %.2f is the quota's" % (quotas[0]["share"], throttled))
         between("all kinds of time", walk["work"] + walk["sleep"] + walk["idle"], 0.8, 1.001)
     finally:
-        os.kill(target.pid, signal.SIGKILL)
+        target.end()
         wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
         group.remove()
 

@@ -42,7 +42,14 @@ def in_order(call, *wanted):
 def function():
     began = time.monotonic()
     target = stuck()
-    document = ask(target, "-f", "stuck")
+
+    def looked():
+        document = ask(target, "-f", "stuck")
+        calls = by_name(document)
+        equal("sleeping threads in stuck()", sorted(set(calls) - {"on-cpu"}), ["on-mutex", "on-pipe", "on-purpose"])
+        # where a thread is that wants to run is seen only if it gets a CPU while --open waits for it
+        return document if "on-cpu" in calls else None
+    document = wait_for(looked, "the thread that runs is seen")
     equal("status", document["status"], "open calls")
     equal("threads looked at", document["threads_looked_at"], 5)
     calls = by_name(document)
@@ -81,9 +88,12 @@ def syscall():
     equal("threads in read()", sorted(calls), ["on-pipe", "walk_stuck"])
     in_order(calls["walk_stuck"], "main")
     equal("all threads", len(ask(target)["open_calls"]), 5)
-    got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck")
-    equal("exit status", got, 0)
-    text = program.text()
+
+    def said():
+        got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck")
+        equal("exit status", got, 0)
+        return program.text() if "4 of 5" in program.text() else None  # as above
+    text = wait_for(said, "the thread that runs is seen")
     for wanted in ("4 of 5 threads are in stuck now", "waiting for a lock held by", "sleeping, in clock_nanosleep(", "waiting for data in a pipe: pipe:",
                    "  > stuck at walk_stuck.c:", "since before peaktop started"):
         check(wanted in text, "%r in: %s" % (wanted, text))
@@ -113,13 +123,18 @@ def screen():
 
     chosen = re.compile(r"^> .*thread \d+ of", re.M)
 
-    def choose():
-        # Tab goes round the panes: until the open calls are the one
-        if chosen.search(terminal.text()):
-            return True
+    # Tab goes round the panes: until the open calls are the one. In a pause nothing but the key changes the screen.
+    terminal.keys("Space")
+    before = terminal.shows("PAUSED")
+    for _ in range(8):
+        if chosen.search(before):
+            break
         terminal.keys("Tab")
-        return False
-    wait_for(choose, "the open calls to be chosen", 40)
+        wait_for(lambda: terminal.text() != before, "Tab changes the screen")
+        before = terminal.text()
+    terminal.keys("Space")
+    terminal.shows("LIVE")
+    terminal.shows(chosen)
     terminal.keys("Enter")
     terminal.shows("in sometimes_stuck now", 40)
     shown = terminal.text()

@@ -142,7 +142,7 @@ def between_bursts():
     t.go()
     with NothingLeft(t.pid):
         program = Peaktop("watch", "-p", t.pid, "-f", "serve", "--json-lines", "--for", 600)
-        wait_for(lambda: breakpoints(t.pid), "something is armed", LONG)
+        program.line(lambda s: has_calls("serve")(json.loads(s)), LONG)
         collector = wait_for(lambda: member(program, "peaktop-collect"), "the collector is there", LONG)
 
         def held_without_probes():

@@ -188,7 +188,7 @@ def refusals():
     path, walk, plain_session, damaged = session("whole"), session("walk"), session("plain"), session("damaged")
     t, other = Target("descend_chain", 2, 120), Target("rates", 1000, 60, 200000, 2)
     t.go(), other.go()
-    run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 4, "--max-overhead", 100)
+    run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 60, "--max-overhead", 100)
     with NothingLeft(other.pid):
         line = refused(path, "-p", other.pid)
     check("another program" in line and "/descend_chain" in line and "/rates" in line, line)

@@ -81,7 +81,6 @@ def both(culprit):
             culprit.more(document, best, target)
         answers.append((in_the_program(names(best)), best["cause"]["kind"], best["cause"].get("name", "")))
     equal("level by level beside witnessed", answers[1], answers[0])
-    unharmed(alive(target.pid), "the target died")
 
 
 def once(culprit, real_time=True):
@@ -93,7 +92,6 @@ def once(culprit, real_time=True):
     best = judge(document, culprit)
     if culprit.more and not is_loaded():
         culprit.more(document, best, target)
-    unharmed(alive(target.pid), "the target died")
     target.end()
 
 

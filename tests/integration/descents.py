@@ -8,10 +8,16 @@ HOST = ("preemption", "run queue", "interrupt")  # causes that are the host's do
 
 def run_descend(pid, function, *args, seconds=3 * HANG):
     """One descent, after which nothing is left in the kernel and the target lives: (exit status, program)."""
+    return run_unharmed(pid, "descend", "-p", pid, "-f", function, *args, seconds=seconds)
+
+
+def run_unharmed(pid, *args, seconds=3 * HANG):
+    """Run peaktop. That the target lives on is asked first, so that no other error hides that it does not."""
     with NothingLeft(pid):
-        status, program = run_peaktop("descend", "-p", pid, "-f", function, *args, seconds=seconds)
-    unharmed(alive(pid), "the target died")
-    return status, program
+        try:
+            return run_peaktop(*args, seconds=seconds)
+        finally:
+            unharmed(alive(pid), "the target died")
 
 
 def descend(pid, function, *args, status=0, limits=FAST, **options):

@@ -120,12 +120,26 @@ def run_case(function):
     try:
         try:
             function()
-        finally:
-            clean_up()
-            usage.stop()
-    except BaseException as error:  # also KeyboardInterrupt: what was started must be ended
+        except BaseException as error:  # also KeyboardInterrupt: what was started must be ended
+            wrong = error, traceback.format_exc()
+        # Before clean_up() ends the programs, and whatever else went wrong: no other error hides harm.
+        harm = harmed_programs()
+        if harm and isinstance(wrong[0], (Exception, type(None))):
+            wrong = Harmed(harm), wrong[1]
+        clean_up()
+        usage.stop()
+    except BaseException as error:
         wrong = error, traceback.format_exc()
     return (usage, *wrong)
+
+
+def harmed_programs():
+    """The programs of the case, other than peaktop, that were killed by a signal that the case did not send."""
+    killed = [p for p in Program.started if not isinstance(p, Peaktop) and (p.process.poll() or 0) < 0 and
+              -p.process.returncode not in p.process.sent]
+    Program.started.clear()
+    return "; ".join("%s (process %d) was killed by %s" % (os.path.basename(p.argv[0]), p.pid, signal.Signals(-p.process.returncode).name)
+                     for p in killed)
 
 
 def say(*words):
@@ -204,9 +218,15 @@ def judged(one):
                     "why": "" if error is None else first_line(error), "status": document.get("status", "")}))
 
 
+def has_answer(document):
+    """A document without a status, as of chains, is an answer if there is anything in it."""
+    return any(document.get(key) for key in ("paths", "chains", "states", "operations", "open_calls"))
+
+
 def is_certain(document):
-    paths = document.get("paths", [])
-    return document.get("status", "root cause found") == "root cause found" and not any(p.get("unsure") for p in paths[:1])
+    """A missing status counts as certain only if there is an answer at all."""
+    certain = document["status"] == "root cause found" if "status" in document else has_answer(document)
+    return certain and not any(p.get("unsure") for p in document.get("paths", [])[:1])
 
 
 def verdict(error, document):
@@ -218,7 +238,7 @@ def verdict(error, document):
         return "harmed"
     if isinstance(error, Partly):
         return "partly"
-    if not document or document.get("status") in ("not enough calls", "in progress", "target ended", "distribution changed", "no such peak"):
+    if "status" not in document and not has_answer(document) or document.get("status") in ("not enough calls", "in progress", "target ended", "distribution changed", "no such peak"):
         return "none"
     return "wrong without doubt" if is_certain(document) else "wrong with doubt"
 
@@ -239,6 +259,7 @@ def main():
     if arguments:
         only = arguments[0]
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever ends a case that hangs: what it has started ends, too
     if option == "--list":
         say(json.dumps([one.what for one in CASES if one.kind != CONTRACT]))
     elif option == "--judge":
@@ -327,17 +348,30 @@ def scratch():
 
 # --- processes
 
+class Child(subprocess.Popen):
+    """A child process that knows which signals the case has sent to it."""
+
+    def __init__(self, *args, **options):
+        self.sent = set()
+        super().__init__(*args, **options)
+
+    def send_signal(self, number):
+        self.sent.add(int(number))
+        super().send_signal(number)
+
+
 class Program:
     """A child process whose output is read by threads, so that it never blocks on a full pipe."""
+    started = []  # those of the case that runs
 
     def __init__(self, argv, **options):
         self.argv = argv
         self.out, self.err = [], []
         self.changed = threading.Condition()
         options.setdefault("start_new_session", True)
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, **options)
+        self.process = Child(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.pid = self.process.pid
+        Program.started.append(self)
         self.threads = [threading.Thread(target=self.read, args=(stream, lines), daemon=True)
                         for stream, lines in ((self.process.stdout, self.out),
                                               (self.process.stderr, self.err))]
@@ -381,10 +415,7 @@ class Program:
             pass
 
     def signal(self, number):
-        try:
-            os.kill(self.pid, number)
-        except ProcessLookupError:
-            pass
+        self.process.send_signal(number)  # does nothing if it has ended
 
     def wait(self, seconds=2 * HANG):
         seconds = max(seconds, 2 * HANG)
@@ -393,12 +424,13 @@ class Program:
         except subprocess.TimeoutExpired:
             raise AssertionError("%s did not end within %g s; said: %s | %s" % (
                 " ".join(self.argv[:6]), seconds, " / ".join(self.out[-5:]), " / ".join(self.err[-5:])))
-        for thread in self.threads:
-            thread.join(5)
+        for thread in self.threads:  # what it wrote last may still be in the pipe
+            thread.join(HANG)
         return status
 
     def end(self):
         if self.process.poll() is None:
+            self.process.sent.add(int(signal.SIGKILL))
             try:
                 os.killpg(self.pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
@@ -697,24 +729,48 @@ class Peaktop(Program):
                 raise AssertionError("peaktop ended with %s before anything was armed: %s %s" % (
                     self.process.returncode, self.error_text(), self.text()[:300]))
             return breakpoints(pid, only)
-        last = wait_for(some, "a site is armed in %d" % pid, seconds)
-        same_since = time.monotonic()
-
-        def settled():
-            nonlocal last, same_since
-            now = breakpoints(pid, only)
-            if now != last:
-                last, same_since = now, time.monotonic()
-            return time.monotonic() - same_since > 0.3
-        wait_for(settled, "the armed sites settle", seconds)
+        wait_for(some, "a site is armed in %d" % pid, seconds)
+        sites = settled(self, lambda: breakpoints(pid, only), "the armed sites settle")
         self.note_family()
-        return last
+        return sites
 
     def stop(self, seconds=2 * HANG):
         """Ctrl-C: ends the measurement and prints what there is. The exit status."""
         self.note_family()
         self.signal(signal.SIGINT)
         return self.wait(seconds)
+
+
+def is_idle(program):
+    """All threads of peaktop sleep: none has work that it did not get a CPU for yet, or waits for the kernel to place a probe."""
+    own = executable_of(program.pid)
+    for pid in family(program.pid):
+        if executable_of(pid) != own:  # a command that it measures
+            continue
+        with contextlib.suppress(OSError):  # it has ended
+            for tid in os.listdir("/proc/%d/task" % pid):
+                with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
+                    if f.read().rpartition(")")[2].split()[0] != "S":
+                        return False
+    return True
+
+
+def settled(program, state, what):
+    """
+    state(), once it does not change any more: for 0.3 s, in which peaktop was seen idle several times. On a busy machine no time alone
+    tells whether there is more to come.
+    """
+    last, since, idle = state(), time.monotonic(), 0
+
+    def is_settled():
+        nonlocal last, since, idle
+        now = state()
+        if now != last:
+            last, since, idle = now, time.monotonic(), 0
+        idle += is_idle(program)
+        return time.monotonic() - since > 0.3 and idle >= 5
+    wait_for(is_settled, what)
+    return last
 
 
 def run_peaktop(*args, seconds=3 * HANG, **options):
@@ -765,6 +821,24 @@ def watch(target, *args, go=True):
     return truth, program.document()
 
 
+def stop_when(program, fits):
+    """Wait for a document of --json-lines that fits, then end peaktop; its last document. How long that takes is nobody's contract."""
+    program.line(lambda s: s.startswith('{"peaktop"') and fits(json.loads(s)))
+    equal("exit status (%s)" % program.error_text(), program.stop(), 0)
+    return program.document()
+
+
+def has_calls(name=None, least=1):
+    """Fits a document in which this operation, or any, has at least so many calls."""
+    return lambda document: any(op["calls"] >= least for op in document["operations"]
+                                if name is None or op["name"] == name or op["name"].split("@")[0] == name or op.get("requested") == name)
+
+
+def watch_calls(*args, fits=has_calls()):
+    """Watch until there are calls: the last document."""
+    return stop_when(Peaktop("watch", *args, "--json-lines", "--interval", 0.2, "--for", 600), fits)
+
+
 def watch_rates(rate, seconds, *options, args=(0,)):
     """
     Watch busy() of the target `rates` while it works: (truth, document). What is armed may change all the time (bursts),
@@ -789,16 +863,9 @@ def ready(program):
             raise AssertionError("peaktop ended with %s: %s" % (program.process.returncode, program.error_text()))
         program.note_family()
         return links(program)
-    wait_for(loaded, "peaktop attaches its programs", 20)
-    # A tracepoint counts from the moment its link exists; all links are made in one go.
-    last = [None, time.monotonic()]
-
-    def settled():
-        now = links(program)
-        if now != last[0]:
-            last[0], last[1] = now, time.monotonic()
-        return time.monotonic() - last[1] > 0.3
-    wait_for(settled, "its links settle", 20)
+    wait_for(loaded, "peaktop attaches its programs")
+    # a tracepoint counts from the moment its link exists
+    settled(program, lambda: links(program), "its links settle")
 
 
 def links(program):
@@ -846,15 +913,14 @@ class Screen:
         return self.text().split("\n")
 
     def shows(self, wanted, seconds=HANG):
-        """Wait until the screen contains this text (or matches this compiled expression)."""
+        """Wait until the screen contains this text (or matches this compiled expression): what it shows then."""
         def found():
             text = self.text()
-            return wanted.search(text) if hasattr(wanted, "search") else wanted in text
+            return text if (wanted.search(text) if hasattr(wanted, "search") else wanted in text) else None
         try:
-            wait_for(found, "the screen shows %r" % (getattr(wanted, "pattern", wanted)), seconds)
+            return wait_for(found, "the screen shows %r" % (getattr(wanted, "pattern", wanted)), seconds)
         except AssertionError as error:
             raise AssertionError("%s; it shows:\n%s" % (error, self.text().rstrip()))
-        return self.text()
 
     def keys(self, *keys):
         self.tmux("send-keys", *keys)

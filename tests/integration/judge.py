@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-How often the answers are right: each live case of case_*.py, JUDGE_N times (3) on a quiet machine, and as often with two busy loops beside it.
+How often the answers are right: each live case of case_*.py, of the guests, too, JUDGE_N times (3) on a quiet machine, and as often with two busy loops beside it.
 
     judge.py [TEXT]       only the cases whose file and text, as "file: text", contain TEXT
 
@@ -9,12 +9,16 @@ Prints a table of the verdicts (harness.py: verdict()), and beside it the one of
 what was not right. Where ../shared/judge/run exists its questions are asked too. Exit status 1 if of the answers fewer than 95% are right,
 more than 1% are wrong without a word of doubt, or a target is harmed. A skipped case is no answer.
 """
+import contextlib
 import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+
+from harness import family, parent_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -25,6 +29,7 @@ TIMES = int(os.environ.get("JUDGE_N", "3"))
 VERDICTS = ("right", "partly", "wrong with doubt", "wrong without doubt", "none", "harmed", "skipped")
 SIDES = ("quiet", "loaded")
 LIMIT = 900  # seconds after which a case hangs
+CLEAN_UP = 60  # seconds that it may take to end what it has started
 
 
 class BusyLoops:
@@ -40,7 +45,7 @@ class BusyLoops:
 
 
 def live_cases(text):
-    for path in sorted(glob.glob(os.path.join(HERE, "case_*.py"))):
+    for path in sorted(glob.glob(os.path.join(HERE, "case_*.py")) + glob.glob(os.path.join(TOP, "tests", "guest", "case_*.py"))):
         with open(path, encoding="utf-8") as f:
             if "main()" not in f.read() or path.endswith("case_schema.py"):
                 continue
@@ -50,16 +55,33 @@ def live_cases(text):
                 yield path, what
 
 
+def end(run):
+    """End a case that hangs, and all that it has started: by the case itself, or else by SIGKILL. What it starts is in other sessions."""
+    members = family(run.pid)
+    run.terminate()
+    try:
+        run.wait(CLEAN_UP)
+    except subprocess.TimeoutExpired:
+        members = sorted({*members, *family(run.pid)})
+    for pid in members:
+        with contextlib.suppress(ProcessLookupError):
+            if pid == run.pid or parent_of(pid) in (1, *members):
+                os.kill(pid, signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+
+
 def answer(path, what, side):
     """One answer: {"verdict", "why", ...}."""
     environment = dict(os.environ, **({"PEAKTOP_JUDGE_LOADED": "1"} if side == "loaded" else {}))
+    run = subprocess.Popen([sys.executable, path, "--judge", what], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, start_new_session=True)
     try:
-        run = subprocess.run([sys.executable, path, "--judge", what], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, timeout=LIMIT)
-        text = run.stdout
+        text = run.communicate(timeout=LIMIT)[0]
         found = json.loads(text.strip().rsplit("\n", 1)[-1])
     except subprocess.TimeoutExpired:
         text, found = "no end within %d s" % LIMIT, {"verdict": "none", "why": "no end within %d s" % LIMIT}
+        end(run)
     except ValueError:
         found = {"verdict": "none", "why": "the case itself failed: " + text.strip()[-200:]}
     with open(LOG, "a", encoding="utf-8") as log:
