@@ -259,7 +259,7 @@ def main():
     if arguments:
         only = arguments[0]
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever ends a case that hangs: what it has started ends, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # whoever ends a case that hangs: what it has started ends, too
     if option == "--list":
         say(json.dumps([one.what for one in CASES if one.kind != CONTRACT]))
     elif option == "--judge":
