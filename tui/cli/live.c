@@ -366,6 +366,19 @@ static void live_front(struct live *l)
 		live_fail(l, front_failure(l->front, &line), line);
 }
 
+static void live_over(struct live *l)
+{
+	struct buf line = {.max = 4096};
+
+	if (verb_death(front_model(l->front), &(size_t){0}, &line))
+		screen_message(l->screen, NOTE_ERROR, line.data);
+	else
+		screen_message(l->screen, NOTE_WARNING,
+			       "the target has ended; its results stay on "
+			       "the screen (q quits, w saves them)");
+	buf_release(&line);
+}
+
 static void live_loop(struct live *l)
 {
 	bool said_over = false;
@@ -375,7 +388,6 @@ static void live_loop(struct live *l)
 		if (replay_damage(l->replay)[0])
 			screen_message(l->screen, NOTE_WARNING, replay_damage(l->replay));
 	}
-
 	while (!l->quit) {
 		struct pollfd fds[2] = {{.fd = 0, .events = POLLIN},
 					{.fd = term_signal_fd(), .events = POLLIN}};
@@ -391,11 +403,8 @@ static void live_loop(struct live *l)
 			poll(fds, 2, TICK_MS);
 		}
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
-			said_over = true;
-			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended; its results stay on the screen (q "
-				       "quits, w saves them)");
-			l->dirty = true;
+			live_over(l);
+			said_over = l->dirty = true;
 		}
 		if (fds[1].revents)
 			live_signals(l);
@@ -480,6 +489,8 @@ int live_run(struct options *o)
 	term_close();
 	if (l.goodbye[0] && !l.lost)
 		verb_complain(l.goodbye);
+	if (l.front && !l.lost)
+		l.status = verb_killed(front_model(l.front), l.status);
 	live_descent_release(&l.descent);
 	screen_free(l.screen);
 	grid_free(l.grid);
