@@ -259,6 +259,8 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live; /* threads that have not ended */
+	unsigned int flags;
+	int group_exit_code;
 	unsigned long min_flt, maj_flt;
 	unsigned long long sum_sched_runtime;
 };
@@ -276,7 +278,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *real_parent;
 	int on_cpu;
-	int exit_state;
+	int exit_state, exit_code;
 	int nr_dirtied;
 	struct files_struct *files;
 	u64 timer_slack_ns;

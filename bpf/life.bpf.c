@@ -5,6 +5,8 @@
 
 /* ---- tracing of waits */
 
+/* include/linux/sched/signal.h */
+enum { SIGNAL_GROUP_EXIT = 1 << 2 };
 /* enum life_event */
 enum { LIFE_FORKED = 0, LIFE_EXECUTED = 2, LIFE_EXITED, LIFE_RENAMED };
 
@@ -206,16 +208,28 @@ INLINE void new_target_forget(struct task_struct *p)
 		*state = 0;
 }
 
+/*
+ * What the end of this thread tells about the end of its process: PT_EXIT_KNOWN and the status as
+ * waitpid() gives it, or 0 (wait_task_zombie() of kernel/exit.c).
+ */
+INLINE u64 exit_status(struct task_struct *p)
+{
+	if (p->signal->flags & SIGNAL_GROUP_EXIT)
+		return PT_EXIT_KNOWN | (u32)p->signal->group_exit_code;
+	return p->pid == p->tgid ? PT_EXIT_KNOWN | (u32)p->exit_code : 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
 	struct pt_control *c = the_control();
+	u32 tid = p->pid, tgid = p->tgid;
 	struct pt_thread *t;
-	u32 tid = p->pid;
 
 	if (waits_on(c))
 		waits_exited(c, p);
-	if (!c || !is_target(c, p->tgid))
+	/* a suspended target may end, too */
+	if (!c || !bpf_map_lookup_elem(&targets, &tgid))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	/* the thread ends inside the system call that is its phase */
@@ -224,6 +238,6 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		phase_end(c, p->tgid);
 	bpf_map_delete_elem(&threads, &tid);
 	new_target_forget(p);
-	record_send(c, PT_RECORD_EXIT, 0, p->tgid, tid, 0);
+	record_send(c, PT_RECORD_EXIT, 0, tgid, tid, exit_status(p));
 	return 0;
 }

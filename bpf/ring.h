@@ -10,7 +10,8 @@ enum pt_record_kind {
 	PT_RECORD_NEW_RETURN,
 	PT_RECORD_FORK,
 	PT_RECORD_EXEC,
-	PT_RECORD_EXIT,	  /* a thread ended */
+	PT_RECORD_EXIT,	  /* a thread ended; `address`: PT_EXIT_KNOWN and its process's status, or 0
+			   */
 	PT_RECORD_MAPPED, /* code was mapped */
 	PT_RECORD_BLOWN,
 	PT_RECORD_CALL,	   /* an in-peak call of f0, with its fnodes' sums */
@@ -42,6 +43,8 @@ struct pt_record_address {
 	struct pt_record head;
 	pt_u64 address;
 };
+/* In `address` of PT_RECORD_EXIT, above a status as waitpid() gives it. */
+#define PT_EXIT_KNOWN (1ull << 32)
 
 /* An in-peak call of f0. Only the sums of armed fnodes are sent; the record ends after them. */
 struct pt_record_call {

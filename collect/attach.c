@@ -16,6 +16,7 @@
 #include "analysis/base/array.h"
 #include "collect/cleaner.h"
 #include "collect/guard.h"
+#include "collect/probed.h"
 
 /* The part of union bpf_attr for BPF_LINK_CREATE, with fields that the headers of Debian 12
  * lack. */
@@ -449,6 +450,8 @@ void attachment_release(struct attachment *a, bool wait)
 		if (wait || !detach_later(a->fd[i - 1]))
 			guard_close(a->fd[i - 1]);
 	}
+	if (a->probed)
+		probed_remove(a->probed, a->nr_probes);
 	free(a->fd);
 	*a = (struct attachment){0};
 }

@@ -34,6 +34,8 @@ struct attach_points {
 struct attachment {
 	int *fd;
 	size_t nr;
+	int probed; /* the target in whose code it has placed probes; 0: none */
+	size_t nr_probes;
 };
 
 /* Attachments that are released together. */

@@ -363,25 +363,6 @@ static void timers(struct collector_loop *l)
 		fall_asleep(c);
 }
 
-/*
- * Poll the targets again: the list of targets may have changed since the loop's own poll.
- */
-static void targets_end(struct collector *c, struct pollfd *fds)
-{
-	unsigned int n = c->targets.nr;
-
-	for (unsigned int i = 0; i < n; i++)
-		fds[i] = (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
-	if (poll(fds, n, 0) <= 0)
-		return;
-	/* their last stacks are unwound with their mappings */
-	ring_drain(c);
-	for (unsigned int i = n; i > 0; i--) {
-		if (fds[i - 1].revents)
-			target_ended(c, i - 1);
-	}
-}
-
 static void loop_run(struct collector_loop *l)
 {
 	struct collector *c = l->c;
@@ -426,7 +407,7 @@ static void loop_run(struct collector_loop *l)
 		for (unsigned int i = n; i > 0; i--)
 			ended |= fds[i].revents != 0;
 		if (ended)
-			targets_end(c, fds);
+			targets_end(c);
 		if (!c->targets.nr && !l->waiting)
 			c->loop.stopping = true;
 	}

@@ -58,6 +58,8 @@ void collector_finish(struct collector *c)
 		kernel_functions_sleep(c);
 		kernel_side_layers(c->kernel, 0);
 		ring_drain(c);
+		/* the last target may die as the probes are removed */
+		targets_end(c);
 		slice_end(c, true);
 		cost_note(c);
 		steal_note(c);

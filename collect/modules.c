@@ -6,6 +6,7 @@
 #include "collect/file_lease.h"
 #include "collect/module_hold.h"
 #include "collect/opener.h"
+#include "collect/probed.h"
 #include "collect/process/live_thread.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -439,6 +440,9 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 				  kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, pid, points);
 	if (err)
 		return err;
+	a->probed = pid;
+	a->nr_probes = points->nr;
+	probed_add(pid, points->nr);
 	err = code_check_after(c, module, pid, points);
 	if (err)
 		attachment_release(a, false);

@@ -62,6 +62,7 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 	case PT_RECORD_EXIT:
 		if (c->exited.nr < sizeof(c->exited.tid) / sizeof(c->exited.tid[0]))
 			c->exited.tid[c->exited.nr++] = rec->tid;
+		target_exits(c, (const struct pt_record_address *)rec);
 		break;
 	case PT_RECORD_CALL:
 		if (size >= offsetof(struct pt_record_call, sums))

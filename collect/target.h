@@ -32,7 +32,10 @@ struct target {
 	uint64_t scanned_pages;	  /* size of its memory just before that; 0: not known */
 	uint64_t checks_since_ns; /* modules_check(): begin of the second of `checks` */
 	unsigned int checks;
-	uint64_t mapped_ns; /* when it mapped code of which no scan knows; 0: it did not */
+	uint64_t mapped_ns;   /* when it mapped code of which no scan knows; 0: it did not */
+	bool over;	      /* it has ended, and its end is about to be sent */
+	uint64_t exit_ns;     /* when it began to end; 0: it lives, or that was not seen */
+	uint32_t exit_status; /* as waitpid() gives it */
 	bool has_clock;
 	clockid_t clock;      /* of its CPU time */
 	uint64_t cpu_seen_ns; /* CPU time as of the last turn of the budget; 0: not known */

@@ -6,13 +6,16 @@
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/modules.h"
+#include "collect/probed.h"
 #include "collect/process/live_thread.h"
+#include "collect/ring.h"
 #include "collect/seed.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/thread_snapshots.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -101,25 +104,81 @@ static void target_forget(struct collector *c, unsigned int i, const struct reco
 	modules_forget(c, t->pid);
 	functions_forget(c, t->pid);
 	code_check_forget(c, t->pid);
+	probed_forget(t->pid);
 	send_record(c, end);
 	target_release(t);
 	free(t);
 	c->targets.list[i] = c->targets.list[--c->targets.nr];
 }
 
-void target_ended(struct collector *c, unsigned int i)
+void target_exits(struct collector *c, const struct pt_record_address *r)
+{
+	struct target *t = r->address & PT_EXIT_KNOWN ? target_by_pid(c, r->head.tgid) : NULL;
+
+	/* the main thread may end long before the process, and with another status */
+	if (!t || (t->exit_ns && t->exit_status == (uint32_t)r->address))
+		return;
+	t->exit_ns = r->head.at;
+	t->exit_status = (uint32_t)r->address;
+}
+
+/* Tell whether probes were in the process when it ended, at `died_ns`. */
+static void put_probes(struct rec_target_end *end, pid_t pid, uint64_t died_ns)
+{
+	struct probed p = probed_until(pid, died_ns);
+
+	end->has_probes = 1;
+	end->probes = (uint32_t)p.nr;
+	end->unprobed_ns = p.removed_ns ? died_ns - p.removed_ns : 0;
+}
+
+static void target_ended(struct collector *c, unsigned int i)
 {
 	struct target *t = c->targets.list[i];
 	struct record rec = {.type = REC_TARGET_END};
+	struct rec_target_end *end = &rec.target_end;
 
-	rec.target_end = (struct rec_target_end){.pid = (uint32_t)t->pid, .at_ns = session_ns(c)};
-	if (t->pid == c->command.pid &&
-	    waitpid(c->command.pid, &c->command.status, WNOHANG) == c->command.pid) {
-		c->command.ended = true;
-		rec.target_end.has_status = 1;
-		rec.target_end.status = (uint32_t)c->command.status;
+	*end = (struct rec_target_end){.pid = (uint32_t)t->pid,
+				       .at_ns = session_ns(c),
+				       .has_status = t->exit_ns != 0,
+				       .status = t->exit_status};
+	put_probes(end, t->pid, t->exit_ns ? t->exit_ns : now_ns());
+	if (t->pid == c->command.pid) {
+		end->started = 1;
+		if (waitpid(c->command.pid, &c->command.status, WNOHANG) == c->command.pid) {
+			c->command.ended = true;
+			end->has_status = 1;
+			end->status = (uint32_t)c->command.status;
+		}
 	}
+	if (!end->has_status)
+		send_note(c, NOTE_WARNING,
+			  "pid %d (%s) has ended; whether a signal killed it was not seen", t->pid,
+			  t->comm);
 	target_forget(c, i, &rec);
+}
+
+void targets_end(struct collector *c)
+{
+	unsigned int n = c->targets.nr;
+	struct pollfd *fds = calloc(n + 1, sizeof(*fds));
+	int ended;
+
+	for (unsigned int i = 0; fds && i < n; i++)
+		fds[i] = (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};
+	ended = fds ? poll(fds, n, 0) : 0;
+	for (unsigned int i = 0; ended > 0 && i < n; i++)
+		c->targets.list[i]->over = fds[i].revents != 0;
+	free(fds);
+	if (ended <= 0)
+		return;
+	/* The records say how they ended, and their last stacks are unwound with their mappings.
+	 * Records also change the list of targets. */
+	ring_drain(c);
+	for (unsigned int i = c->targets.nr; i > 0; i--) {
+		if (c->targets.list[i - 1]->over)
+			target_ended(c, i - 1);
+	}
 }
 
 /* Drop a live target whose rights have changed so that the invoking user must not inspect it:

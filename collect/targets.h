@@ -29,8 +29,10 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 void target_refused(struct collector *c, uint32_t epoch, pid_t pid, int err);
 /* The target with this pid; NULL: none. */
 struct target *target_by_pid(struct collector *c, uint32_t pid);
-/* The target at this index has ended. */
-void target_ended(struct collector *c, unsigned int i);
+/* A thread has ended: note what that tells about the end of its process. */
+void target_exits(struct collector *c, const struct pt_record_address *r);
+/* Send the end of each target that has ended, and forget it. */
+void targets_end(struct collector *c);
 /* A target has forked: make the child a target. */
 void target_forked(struct collector *c, const struct pt_record_fork *r);
 /* A target has called execve(): check its rights and read its data again. */

@@ -273,6 +273,11 @@ bool model_target_ended(const struct model *m, size_t i)
 	return i < m->nr_targets && m->target[i].ended;
 }
 
+const struct rec_target_end *model_target_end(const struct model *m, size_t i)
+{
+	return model_target_ended(m, i) && m->target[i].end.pid ? &m->target[i].end : NULL;
+}
+
 const struct rec_cost *model_cost(const struct model *m)
 {
 	return &m->cost;

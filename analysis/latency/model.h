@@ -203,6 +203,8 @@ const struct rec_meta *model_meta(const struct model *m); /* NULL: REC_META was 
 size_t model_nr_targets(const struct model *m);
 const struct rec_target *model_target(const struct model *m, size_t i);
 bool model_target_ended(const struct model *m, size_t i);
+/* Returns how it ended (target_end.h); NULL: it lives, or nothing tells how. */
+const struct rec_target_end *model_target_end(const struct model *m, size_t i);
 const struct rec_cost *model_cost(const struct model *m);
 const struct rec_loss *model_loss(const struct model *m);
 /*

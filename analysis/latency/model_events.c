@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/format.h"
+#include "analysis/latency/target_end.h"
 
 enum {
 	QUIET_SLICES = 5, /* losses and bursts end when they were absent for so many slices */
@@ -60,13 +61,13 @@ void model_events_target_end(struct model *m, const struct rec_target *t,
 	struct event e = {.kind = EVENT_EXIT,
 			  .level = t->requested ? NOTE_WARNING : NOTE_INFO,
 			  .at_ns = rec->at_ns};
-	unsigned int signal = rec->status & 0x7f;
+	unsigned int signal = target_end_signal(rec);
 
 	if (!rec->has_status)
 		add(m, &e, "process %u (%.*s) ended", t->pid, NAME_SHOWN, t->comm);
 	else if (signal)
-		add(m, &e, "process %u (%.*s) was killed by signal %u", t->pid, NAME_SHOWN, t->comm,
-		    signal);
+		add(m, &e, "process %u (%.*s) was killed by %s", t->pid, NAME_SHOWN, t->comm,
+		    target_end_signal_name(signal).s);
 	else
 		add(m, &e, "process %u (%.*s) exited with status %u", t->pid, NAME_SHOWN, t->comm,
 		    rec->status >> 8 & 0xff);

@@ -12,6 +12,7 @@
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/short_name.h"
+#include "analysis/latency/target_end.h"
 #include "analysis/session/record_copy.h"
 
 int model_set_text(const char **to, const char *text)
@@ -108,8 +109,22 @@ int model_feed_target(struct model *m, const struct record *rec)
 		*t = fresh;
 	}
 	t->ended = false;
+	t->end = (struct rec_target_end){.pid = 0};
 	model_events_target(m, &t->rec->target, known);
 	return 0;
+}
+
+/* Whoever named a process must see that it was killed; what it starts may well be. */
+static int note_death(struct model *m, const struct rec_target *t, const struct rec_target_end *end)
+{
+	struct buf text = {.max = MODEL_TEXT};
+	int err;
+
+	target_end_words(&text, t, end);
+	err = text.err ? text.err
+		       : model_feed_note(m, t->requested ? NOTE_ERROR : NOTE_WARNING, text.data);
+	buf_release(&text);
+	return err;
 }
 
 int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
@@ -119,8 +134,9 @@ int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
 	if (!t || t->ended)
 		return -EINVAL;
 	t->ended = true;
+	t->end = *rec;
 	model_events_target_end(m, &t->rec->target, rec);
-	return 0;
+	return target_end_is_death(rec) ? note_death(m, &t->rec->target, rec) : 0;
 }
 
 /*

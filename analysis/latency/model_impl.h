@@ -120,6 +120,7 @@ struct op_state {
 struct model_target {
 	struct record *rec;
 	bool ended;
+	struct rec_target_end end; /* if it has ended; pid 0: nothing tells how */
 };
 
 struct model {

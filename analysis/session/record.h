@@ -132,8 +132,7 @@ struct rec_meta {
 	uint64_t interval_ns; /* length of a slice */
 	const char *command;  /* what the user asked, as one line */
 	uint32_t resolution;  /* asked for display: 1, 2, 4, 8 */
-	uint32_t
-	    budget_ppm; /* --max-overhead, in parts per million of a CPU; 1000000 = no governor */
+	uint32_t budget_ppm;  /* --max-overhead, parts per million of a CPU; 1000000: no governor */
 };
 
 struct rec_target {
@@ -150,8 +149,10 @@ struct rec_target {
 struct rec_target_end {
 	uint32_t pid;
 	uint64_t at_ns;
-	uint32_t has_status; /* 1: `status` is as waitpid gives it (only for -- CMD) */
-	uint32_t status;
+	uint32_t has_status, status; /* has_status 1: `status` is as waitpid() gives it */
+	uint32_t started;	     /* 1: peaktop started the process (-- CMD) */
+	uint32_t has_probes, probes; /* has_probes 1: so many probes were in it as it ended */
+	uint64_t unprobed_ns; /* if none was: the time since the last one was; 0: it had none */
 };
 
 struct rec_module {

@@ -23,7 +23,8 @@ static STRUCT_TABLE(rec_target,
 	FIELDS(rec_target, pid, ns_pid, started_ns, uid, comm, exe, threads, requested));
 
 static STRUCT_TABLE(rec_target_end,
-	FIELDS(rec_target_end, pid, at_ns, has_status, status));
+	FIELDS(rec_target_end, pid, at_ns, has_status, status, started, has_probes, probes),
+	FIELDS(rec_target_end, unprobed_ns));
 
 static STRUCT_TABLE(rec_module,
 	FIELDS(rec_module, module, dev, inode, path, size));

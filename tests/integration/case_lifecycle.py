@@ -93,14 +93,15 @@ def kill_each():
             t.end()
 
 
-@case("the target dies: peaktop says so and shows what it has")
+@case("the target dies: peaktop says so, shows what it has, and ends with status 1")
 def target_dies():
     with NothingLeft():
         t, program = attached()
         wait_for(lambda: cpu_ticks(t.pid) > 5, "the target works")
         t.signal(signal.SIGKILL)
         status = program.wait(15)
-        equal("exit status: %s" % program.error_text(), status, 0)
+        equal("exit status: %s" % program.error_text(), status, 1)
+        check("was killed by SIGKILL while" in program.error_text(), program.error_text())
         document = program.document()
         equal("kind", document["kind"], "watch")
         equal("the target has ended", document["target"].get("ended"), True)

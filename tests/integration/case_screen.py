@@ -415,15 +415,15 @@ def target_dies():
     s.shows("nanosleep")
     t.signal(signal.SIGKILL)
     s.shows("ENDED")
-    s.shows("the target has ended")
+    s.shows("was killed by SIGKILL")
     check(not s.over(), "it ended with the target")
     s.keys("v")
-    s.shows(re.compile(r"exit +process %d \(demo\) ended" % t.pid))
+    s.shows(re.compile(r"exit +process %d \(demo\) was killed by SIGKILL" % t.pid))
     s.shows("is measured from now on")
     s.keys("q")
     s.keys("q")
     s.keys("q")
-    s.exit_status()
+    equal("exit status", s.exit_status(), 1)
 
 
 @case("P writes the view as text, w a snapshot")

@@ -243,7 +243,7 @@ static void test_life_of_processes(void **state)
 	feed(m, (struct record){
 		    .type = REC_TARGET_END,
 		    .target_end = {.pid = 7, .at_ns = 2 * SECOND, .has_status = 1, .status = 9}});
-	assert_text(last_of(m, EVENT_EXIT), "process 7 (worker) was killed by signal 9");
+	assert_text(last_of(m, EVENT_EXIT), "process 7 (worker) was killed by SIGKILL");
 	assert_int_equal(last_of(m, EVENT_EXIT)->level, NOTE_WARNING);
 	/* The kernel reuses the pid: another process, no exec. */
 	t.target.pid = 7;

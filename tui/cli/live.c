@@ -335,6 +335,19 @@ static void live_front(struct live *l)
 		live_fail(l, front_failure(l->front, &line), line);
 }
 
+static void live_over(struct live *l)
+{
+	struct buf line = {.max = 4096};
+
+	if (verb_death(front_model(l->front), &(size_t){0}, &line))
+		screen_message(l->screen, NOTE_ERROR, line.data);
+	else
+		screen_message(l->screen, NOTE_WARNING,
+			       "the target has ended; its results stay on "
+			       "the screen (q quits, w saves them)");
+	buf_release(&line);
+}
+
 static void live_loop(struct live *l)
 {
 	bool said_over = false;
@@ -346,7 +359,6 @@ static void live_loop(struct live *l)
 		live_descent(l);
 		live_descent_turn(&l->descent, now_ns());
 	}
-
 	while (!l->quit) {
 		struct pollfd fds[3] = {{.fd = 0, .events = POLLIN},
 					{.fd = term_signal_fd(), .events = POLLIN},
@@ -363,11 +375,8 @@ static void live_loop(struct live *l)
 			poll(fds, 3, TICK_MS);
 		}
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
-			said_over = true;
-			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended; its results stay on the screen (q "
-				       "quits, w saves them)");
-			l->dirty = true;
+			live_over(l);
+			said_over = l->dirty = true;
 		}
 		l->lost |= fds[2].revents != 0; /* the parent was killed */
 		l->quit |= l->lost;
@@ -460,6 +469,8 @@ int live_screen(struct options *o, const struct live_options *more)
 	term_close();
 	if (l.goodbye[0] && !l.lost)
 		verb_complain(l.goodbye);
+	if (l.front && !l.lost)
+		l.status = verb_killed(front_model(l.front), l.status);
 	live_descent_release(&l.descent);
 	screen_free(l.screen);
 	grid_free(l.grid);

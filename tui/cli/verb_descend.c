@@ -405,7 +405,7 @@ static int descend_file(struct options *o)
 		return status;
 	report = descend_report_of(r);
 	if (!report.op && walker_asked(replay_walker(r)))
-		return replay_leave(r, verb_walk_replayed(r, o), 0);
+		return replay_leave(r, verb_killed(report.model, verb_walk_replayed(r, o)), 0);
 	if (!report.op) {
 		fprintf(stderr,
 			"peaktop: %s: the session contains no descent; record one with peaktop "
@@ -415,7 +415,7 @@ static int descend_file(struct options *o)
 		return EXIT_NO_ANSWER;
 	}
 	err = print_answer(&report, o);
-	status = answer_status(&report, true);
+	status = verb_killed(report.model, answer_status(&report, true));
 	return replay_leave(r, status, err);
 }
 

@@ -190,8 +190,10 @@ int verb_watch_file(struct options *o)
 		err = output_watch_csv(replay_model(r), &oo, stdout);
 	else if (!lines)
 		err = output_watch_text(replay_model(r), &oo, stdout);
+	if (o->verb != VERB_EXPORT)
+		status = verb_killed(replay_model(r), status);
 	/* The records before the damage were printed above. */
-	return replay_leave(r, EXIT_ANSWERED, err);
+	return replay_leave(r, status, err);
 }
 
 static int export_folded(const struct options *o)

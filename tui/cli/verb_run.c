@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "analysis/latency/target_end.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/target.h"
 #include "tui/cli/usage.h"
@@ -46,10 +47,39 @@ int verb_failure(struct front *f)
 	return status;
 }
 
+bool verb_death(const struct model *m, size_t *next, struct buf *line)
+{
+	while (*next < model_nr_targets(m)) {
+		const struct rec_target *t = model_target(m, *next);
+		const struct rec_target_end *end = model_target_end(m, (*next)++);
+
+		if (!t->requested || !end || !target_end_is_death(end))
+			continue;
+		buf_reset(line);
+		target_end_words(line, t, end);
+		return line->data != NULL;
+	}
+	return false;
+}
+
+int verb_killed(const struct model *m, int status)
+{
+	struct buf line = {.max = 4096};
+	size_t next = 0;
+
+	while (verb_death(m, &next, &line)) {
+		verb_complain(line.data);
+		status = status == EXIT_ANSWERED ? EXIT_NO_ANSWER : status;
+	}
+	buf_release(&line);
+	return status;
+}
+
 int verb_leave(struct front *f, const struct options *o, int status, int err)
 {
 	if (!err && o->output)
 		err = front_recording_close(f);
+	status = verb_killed(front_model(f), status);
 	verb_free(f);
 	return status ? status : output_status(err);
 }

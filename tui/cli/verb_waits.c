@@ -344,6 +344,7 @@ static int waits_of_file(const struct options *o)
 		waits_flush(report.waits);
 	err = print_answer(&report, o);
 	status = replay_damage(r)[0] ? EXIT_DAMAGED : answer_status(&report, o, &choice);
+	status = verb_killed(report.model, status);
 	return replay_leave(r, status, err);
 }
 

@@ -179,6 +179,7 @@ int verb_watch(struct options *o)
 		err = output_watch_csv(front_model(r.front), &oo, stdout);
 	else if (!o->json_lines && (!status || (status == EXIT_USAGE && r.began_ns)))
 		err = output_watch_text(front_model(r.front), &oo, stdout);
+	status = verb_killed(front_model(r.front), status);
 	verb_free(r.front);
 	return status ? status : output_status(err ? err : r.output_error);
 }
@@ -206,6 +207,7 @@ int verb_record(struct options *o)
 	}
 	if (o->json && model_meta(front_model(r.front)))
 		output_error = output_watch_json(front_model(r.front), &oo, stdout);
+	status = verb_killed(front_model(r.front), status);
 	verb_free(r.front);
 	return status ? status : output_status(output_error ? output_error : r.output_error);
 }

@@ -78,8 +78,15 @@ void verb_end(struct front *f);
 int verb_failure(struct front *f);
 /* front_free(); says so if the collector still removes probes. */
 void verb_free(struct front *f);
-/* The same after the answer: with -o close the recording first. `err` is the result of the output.
- * Returns the exit status, which is `status` unless that is 0. */
+/*
+ * The deaths of processes that the user named: verb_death() appends the next one to an empty line,
+ * and returns false if there is none; *next is 0 at first. verb_killed() prints all of them, and
+ * returns the exit status: `status`, but not EXIT_ANSWERED if there are any.
+ */
+bool verb_death(const struct model *m, size_t *next, struct buf *line);
+int verb_killed(const struct model *m, int status);
+/* verb_free() after the answer: with -o close the recording first, and print deaths. `err` is the
+ * result of the output. Returns the exit status, which is `status` unless that is 0. */
 int verb_leave(struct front *f, const struct options *o, int status, int err);
 
 /* How the options ask to print. */

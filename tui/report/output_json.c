@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analysis/base/buf.h"
+#include "analysis/latency/target_end.h"
 #include "tui/report/json_put.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -38,8 +39,23 @@ static json_t *text(const char *s)
 
 /* --- the fields that every document has */
 
+static json_t *killed_by_json(const struct rec_target_end *end)
+{
+	json_t *o = json_object();
+
+	json_put_u64(o, "signal", target_end_signal(end));
+	json_put_text(o, "name", target_end_signal_name(target_end_signal(end)).s);
+	json_put(o, "core_dumped", json_boolean(target_end_has_core(end)));
+	if (end->has_probes)
+		json_put_u64(o, "probes", end->probes);
+	if (end->unprobed_ns)
+		json_put_u64(o, "unprobed_ns", end->unprobed_ns);
+	return o;
+}
+
 static json_t *target_json(const struct model *m, size_t i)
 {
+	const struct rec_target_end *end = model_target_end(m, i);
 	const struct rec_target *t = model_target(m, i);
 	json_t *o = json_object();
 
@@ -51,6 +67,10 @@ static json_t *target_json(const struct model *m, size_t i)
 	json_put_u64(o, "started_ns", t->started_ns);
 	if (model_target_ended(m, i))
 		json_put(o, "ended", json_true());
+	if (end && target_end_signal(end))
+		json_put(o, "killed_by", killed_by_json(end));
+	else if (end && end->has_status)
+		json_put_u64(o, "exit_status", end->status >> 8 & 0xff);
 	return o;
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "analysis/latency/target_end.h"
 #include "tui/report/histogram.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -41,6 +42,16 @@ static void put_cell(struct buf *out, const char *s, unsigned int columns)
 
 /* --- what was measured, and what it cost */
 
+static void put_end(struct buf *out, const struct model *m, size_t i)
+{
+	const struct rec_target_end *end = model_target_end(m, i);
+
+	if (end && target_end_signal(end))
+		buf_printf(out, ", killed by %s", target_end_signal_name(target_end_signal(end)).s);
+	else if (model_target_ended(m, i))
+		buf_puts(out, ", ended");
+}
+
 static void put_targets(struct buf *out, const struct model *m, const struct output_options *o)
 {
 	size_t nr = model_nr_targets(m), i;
@@ -54,7 +65,8 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 		buf_printf(&line, " (pid %u", t->pid);
 		if (t->ns_pid && t->ns_pid != t->pid)
 			buf_printf(&line, ", pid %u in its container", t->ns_pid);
-		buf_puts(&line, model_target_ended(m, i) ? ", ended)" : ")");
+		put_end(&line, m, i);
+		buf_putc(&line, ')');
 	}
 	if (nr > i)
 		buf_printf(&line, " and %zu more processes", nr - i);
