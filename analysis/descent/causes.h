@@ -60,6 +60,7 @@ struct cause {
 	/* the thread that `name` names: it took the CPU, or woke; 0: no thread, or not known */
 	uint32_t tid;
 	enum wait_ender ender; /* of a sleep */
+	bool took_cpu; /* of CAUSE_WAIT: the thread did not sleep; the task ran on its CPU */
 };
 
 /*

@@ -170,7 +170,7 @@ const struct hop *hops_find(const struct hops *h, const struct descent_result *r
 {
 	const struct hop *best = NULL;
 
-	for (unsigned int i = 0; i < h->nr; i++) {
+	for (unsigned int i = 0; !p->cause.took_cpu && i < h->nr; i++) {
 		if (h->hop[i]->cause == p->cause.kind && (!best || h->hop[i]->ns > best->ns) &&
 		    path_goes_through(h->hop[i]->frame, h->hop[i]->nr_frames, r, p))
 			best = h->hop[i];

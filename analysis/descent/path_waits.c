@@ -7,10 +7,10 @@
 
 #include "analysis/waits/traces.h"
 
-bool cause_has_chain(enum cause_kind kind)
+bool cause_has_chain(const struct cause *c)
 {
-	return kind == CAUSE_IO || kind == CAUSE_LOCK || kind == CAUSE_NETWORK ||
-	       kind == CAUSE_WAIT;
+	return c->kind == CAUSE_IO || c->kind == CAUSE_LOCK || c->kind == CAUSE_NETWORK ||
+	       (c->kind == CAUSE_WAIT && !c->took_cpu);
 }
 
 /*
@@ -92,13 +92,13 @@ static bool is_only_one(const struct descent_result *r)
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < r->nr_paths; i++)
-		nr += cause_has_chain(r->paths[i].cause.kind);
+		nr += cause_has_chain(&r->paths[i].cause);
 	return nr == 1;
 }
 
 static bool has_stack(const struct waits_layer *l)
 {
-	return l->user && l->user->nr_frames;
+	return l->user && l->user->path;
 }
 
 static bool begins_on(const struct waits_layer *l, const struct descent_result *r,
@@ -114,13 +114,15 @@ static bool begins_on(const struct waits_layer *l, const struct descent_result *
 			    : is_only_one(r);
 }
 
-/* Not every stack is known: two layers that differ only in that are one. */
+/* Not every stack is known: two sleeps that differ only in that are one. */
 static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
 {
 	return a->state == b->state && a->pid == b->pid && a->tid == b->tid &&
 	       a->notes == b->notes && a->kind == b->kind && a->why == b->why &&
 	       a->syscall == b->syscall && !strcmp(a->comm, b->comm) && !strcmp(a->what, b->what) &&
-	       (!has_stack(a) || !has_stack(b) || a->user->content == b->user->content);
+	       (has_stack(a) && has_stack(b)
+		    ? a->user->content == b->user->content
+		    : a->state == CHAIN_SLEEP || has_stack(a) == has_stack(b));
 }
 
 /* The node with this layer below `parent`, or outermost if `parent` is its number; nr: none. */
@@ -187,7 +189,7 @@ int path_waits_find(const struct waits_chains *all, const struct descent_result 
 		waits_chains_release(out);
 		return -ENOMEM;
 	}
-	if (p->nr_frames && cause_has_chain(p->cause.kind))
+	if (p->nr_frames && cause_has_chain(&p->cause))
 		copy_chains(all, r, p, to, out);
 	free(to);
 	return 0;

@@ -13,7 +13,7 @@ bool path_goes_through(const struct rec_frame *frames, uint32_t nr, const struct
 		       const struct descent_path *p);
 
 /* True for causes that end with something that another task or a device does. */
-bool cause_has_chain(enum cause_kind kind);
+bool cause_has_chain(const struct cause *c);
 
 /*
  * Fills *out with those of the chains `all` (of the in-peak calls) that begin on path `p`: their

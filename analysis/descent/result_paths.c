@@ -354,6 +354,7 @@ static uint64_t take_awaited(const struct builder *b, struct cause_tally *t, str
 			continue;
 		*out = e.cause;
 		out->kind = CAUSE_WAIT;
+		out->took_cpu = true;
 		snprintf(out->detail, sizeof(out->detail), "%.96s, on the CPU of this thread",
 			 e.cause.detail);
 		t->entry[i] = t->entry[--t->nr];

@@ -189,8 +189,6 @@ void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint
 		task_lose(w, task, e->lost ? e->lost_since_ns : s->from);
 	} else if (s->state == SEGMENT_RUN) {
 		s->irq_ns = task_irq_ns(w, task, r->irq_ns);
-		if (!s->user_stack)
-			s->user_stack = r->user_stack;
 	}
 	if (state & SWITCH_DEAD) {
 		task_turn(w, task, e->at_ns, SEGMENT_GONE);

@@ -2,6 +2,7 @@
 #include "analysis/waits/traces.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,20 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 33;
 }
 
+static uint64_t path_of(const struct rec_trace *rec)
+{
+	uint64_t hash = 1;
+	bool known = false;
+
+	for (uint32_t i = 0; i < rec->nr_frames; i++) {
+		const struct rec_frame *f = &rec->frames[i];
+
+		hash = mix(mix(hash, f->module), f->function ?: f->offset);
+		known |= f->module != 0;
+	}
+	return known ? hash | 1 : 0;
+}
+
 static uint64_t content_of(const struct rec_trace *rec)
 {
 	uint64_t hash = rec->flags + 1;
@@ -173,6 +188,7 @@ int traces_add(struct traces *t, const struct rec_trace *rec)
 				  .flags = rec->flags,
 				  .hints = wait_hints(rec->kernel),
 				  .content = content,
+				  .path = path_of(rec),
 				  .kernel = memory + frames,
 				  .nr_frames = rec->nr_frames,
 				  .frames = (const struct rec_frame *)(const void *)memory};

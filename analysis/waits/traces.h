@@ -13,6 +13,9 @@ struct trace {
 	uint32_t number, flags; /* enum trace_flags */
 	uint32_t hints;		/* enum wait_hint, of the functions of the kernel */
 	uint64_t content;	/* equal stacks have equal ones; of a sampled one: its functions */
+	/* Equal for call paths through the same functions. 0: none, or code of no file alone, as of
+	 * a program that ended before its mappings were read. */
+	uint64_t path;
 	const char *kernel;
 	uint32_t nr_frames;
 	const struct rec_frame *frames; /* outermost first */

@@ -128,9 +128,10 @@ enum layer_note {
 	NOTE_HORIZON = 1 << 6,
 	NOTE_LIMIT = 1 << 7,
 	NOTE_NOT_FOLLOWED = 1 << 8,
-	NOTE_STILL = 1 << 9,   /* still asleep when the window ended */
-	NOTE_QUEUED = 1 << 10, /* of I/O: not issued to the device yet */
-	NOTE_SIGNAL = 1 << 11, /* whoever ended it sent a signal */
+	NOTE_STILL = 1 << 9,	     /* still asleep when the window ended */
+	NOTE_QUEUED = 1 << 10,	     /* of I/O: not issued to the device yet */
+	NOTE_SIGNAL = 1 << 11,	     /* whoever ended it sent a signal */
+	NOTE_NOT_RECORDED = 1 << 12, /* of a task that is followed: whether it ran is not known */
 };
 
 /* One layer of a pseudostack. Texts are as the host gave them. */
@@ -173,10 +174,17 @@ void waits_chains_release(struct waits_chains *c);
  * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
  * those that did the same become one layer. `outermost`: whether threads of a process that waited
  * for the same become one outermost layer, too. Waits in one system call that differ only in the
- * stack of the kernel, which no text shows, become one layer, too. 0, or -ENOMEM: nothing has
- * changed.
+ * stack of the kernel, which no text shows, become one layer, too; and so do waits whose call path
+ * is not known with the same ones that have it, if nearly all of these have one. 0, or -ENOMEM:
+ * nothing has changed.
  */
 int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
+/*
+ * A copy for a sentence, which shows no stacks: alike tasks are joined as above, and all runs of a
+ * task below one layer are one, and so are its waits for the same, whether they were in vain or
+ * not. 0, or -ENOMEM: *out is empty. Release it.
+ */
+int waits_chains_outline(const struct waits_chains *c, struct waits_chains *out);
 
 /* Work that targets started (by waking or fork) and did not wait for, largest first. */
 struct waits_started {

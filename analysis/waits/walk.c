@@ -54,6 +54,14 @@ static uint32_t number_of(const struct waits *w, uint32_t trace)
 	return kept ? kept : trace;
 }
 
+/* What a sleep is for: its object, or the debugger that lets a held task go on. */
+static uint32_t sleep_name(const struct waits *w, const struct segment *s)
+{
+	if (s->kind == WAIT_TRACED)
+		return s->cause.kind == ENDER_TASK ? task_at(w, s->cause.task)->comm : 0;
+	return awaited_name(w, s->object);
+}
+
 /* The layer of a task in this segment. */
 uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segment *s,
 		    unsigned int notes)
@@ -68,7 +76,7 @@ uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segmen
 
 	if (s->state == SEGMENT_SLEEP) {
 		key.kind = s->kind;
-		key.what = awaited_name(w, s->object);
+		key.what = sleep_name(w, s);
 	} else if (s->state == SEGMENT_READY) {
 		key.kind = s->why;
 		key.what = s->by ? task_at(w, s->by)->comm : 0;
@@ -146,7 +154,7 @@ static void walk_hole(struct chain_walker *k, uint32_t parent, uint32_t task, ui
 
 	if (hi <= lo)
 		return;
-	notes |= followed ? 0 : NOTE_NOT_FOLLOWED;
+	notes |= followed ? NOTE_NOT_RECORDED : NOTE_NOT_FOLLOWED;
 	node = named_layer(k, parent, task, CHAIN_RUN, notes, lo);
 	chains_emit(k->w->chains, node, lo, hi,
 		    notes & (NOTE_HORIZON | NOTE_LIMIT) ? ACCOUNT_UNKNOWN : ACCOUNT_OTHER_PATH);
@@ -338,9 +346,11 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
 	}
-	/* who let it go on has not kept it from running */
-	if (wait_kind_info(kind)->account == ACCOUNT_STOPPED && c->kind != ENDER_LOST) {
-		chains_emit(chains, node, lo, hi, ACCOUNT_STOPPED);
+	/* who let it go on has not kept it from running; who cut a sleep on purpose short, as the
+	 * end of the process does, has not made it sleep */
+	if (c->kind != ENDER_LOST &&
+	    (wait_is_stop(kind) || (wait_is_deliberate(kind) && c->kind == ENDER_TASK))) {
+		chains_emit(chains, node, lo, hi, wait_kind_info(kind)->account);
 		return;
 	}
 	switch ((enum wait_ender)c->kind) {
@@ -402,7 +412,9 @@ void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment 
 	if (hi <= lo)
 		return;
 	if (s->lost || s->state == SEGMENT_LOST || s->state == SEGMENT_UNKNOWN) {
-		node = named_layer(k, parent, s->task, layer_of(s), notes, lo);
+		node = named_layer(k, parent, s->task,
+				   s->state == SEGMENT_SLEEP ? CHAIN_SLEEP : CHAIN_RUN,
+				   notes | NOTE_NOT_RECORDED, lo);
 		chains_emit(chains, node, lo, hi,
 			    s->state == SEGMENT_UNKNOWN ? ACCOUNT_UNKNOWN : ACCOUNT_LOST);
 		return;
@@ -417,7 +429,7 @@ void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment 
 	case SEGMENT_SLEEP:
 		if (!s->cause.kind)
 			notes |= NOTE_STILL;
-		if (s->cause.kind == ENDER_TASK && s->cause.number)
+		if (s->cause.kind == ENDER_TASK && s->cause.number && s->kind != WAIT_TRACED)
 			notes |= NOTE_SIGNAL;
 		node = walk_layer(k, parent, s, notes);
 		walk_cause(k, node, s, &s->cause, lo, hi);

@@ -27,6 +27,8 @@ static void chains_as_text(void **state)
 			  "running\n");
 	expect_text(text, "A 500: 120 ms\n");
 	expect_text(text, "  main > store::wait_for\n");
+	/* the stack of the next sleep says nothing about a run before it */
+	expect_text(text, "  running\n\n");
 	expect_text(text, "    C 502 running\n");
 	expect_text(text, "      B 501 running\n");
 	expect_text(text, "Accounting              share  in sum     time\n");
@@ -72,7 +74,8 @@ static void equal_lines_are_joined(void **state)
 
 /*
  * The first sentence is about the thread that did most, not about an idle one whose only wait was
- * long. If no layer below a wait has more than half of its time, the sentence names the task.
+ * long. If no layer below a wait has more than half of its time, the sentence names what the task
+ * did.
  */
 static void sentence_names_the_task(void **state)
 {
@@ -93,7 +96,31 @@ static void sentence_names_the_task(void **state)
 	reopen("A");
 	expect_text(print(output_chains_text, NULL),
 		    "57.1% of the time of the busiest\nthread: A 500 waiting for data in a pipe in "
-		    "read > B 501 (100%)\n");
+		    "read > B 501 (100%: running 50% and\nwaiting for a file in fsync: "
+		    "/var/lib/log 50%)\n");
+}
+
+/* If the thread mostly ran, its largest wait is told, too; and time in which it was stopped. */
+static void sentence_of_a_run(void **state)
+{
+	static const struct sim_op a[] = {{RUN, 30 * MS}, {POST, 1}, {WAIT, 2, HOW_PIPE},
+					  {RUN, 20 * MS}, {POST, 3}, {WAIT, 4, HOW_STOPPED},
+					  {EXIT}};
+	static const struct sim_op b[] = {{WAIT, 1, HOW_UNIX}, {RUN, 15 * MS}, {POST, 2}, {EXIT}};
+	static const struct sim_op shell[] = {
+	    {WAIT, 3, HOW_CONDITION}, {SLEEP, 20 * MS}, {POST, 4}, {EXIT}};
+	const char *text;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "A", TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "shell", 0, 2, shell);
+	sim_play(100 * MS, 3);
+	reopen("A");
+	text = print(output_chains_text, NULL);
+	expect_text(text, " of the time stopped; ");
+	expect_text(text, " of the time: A 500 running; ");
+	expect_text(text, "\nA 500 waiting for data in a pipe in read > B 501 running\n");
 }
 
 /* Waits for a CPU that several tasks had are one line. */
@@ -168,7 +195,7 @@ static void nothing_is_done(void **state)
 		sim_window(&sim, WINDOW_END);
 		reopen("A");
 		expect_text(print(output_chains_text, NULL),
-			    i ? "100% of the time: unknown\n" : "100% of the time: stopped\n");
+			    i ? "100% of the time not known\n" : "100% of the time stopped\n");
 		print(output_critical_text, NULL);
 		json_decref(document(output_critical_json));
 		end(state);
@@ -278,6 +305,7 @@ int main(void)
 	    cmocka_unit_test_teardown(chains_as_text, end),
 	    cmocka_unit_test_teardown(equal_lines_are_joined, end),
 	    cmocka_unit_test_teardown(sentence_names_the_task, end),
+	    cmocka_unit_test_teardown(sentence_of_a_run, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
 	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),

@@ -166,9 +166,13 @@ static const struct rec_frame outer_stack[] = {
     {1, 0x10, 0x8}, {1, 0x110, 0x100}, {1, 0x210, 0x200}, {2, 0x30, 0x20}, {2, 0x90, 0x80}};
 static const struct rec_frame other_stack[] = {
     {1, 0x10, 0x8}, {1, 0x120, 0x100}, {1, 0x310, 0x300}};
-static const struct trace long_trace = {.content = 1, .nr_frames = 5, .frames = outer_stack},
-			  other_trace = {.content = 2, .nr_frames = 3, .frames = other_stack};
-static struct waits_node made[8];
+static const struct trace long_trace = {.content = 1,
+					.path = 1,
+					.nr_frames = 5,
+					.frames = outer_stack},
+			  other_trace = {
+			      .content = 2, .path = 2, .nr_frames = 3, .frames = other_stack};
+static struct waits_node made[16];
 static struct waits_chains all, found;
 
 static uint32_t add_node(uint32_t parent, const char *comm, enum layer_state layer,
@@ -188,6 +192,8 @@ static uint32_t add_node(uint32_t parent, const char *comm, enum layer_state lay
 				      .self_ns = ns,
 				      .total_ns = ns,
 				      .count = 1};
+	if (parent != UINT32_MAX)
+		made[parent].total_ns += ns;
 	return i;
 }
 
@@ -343,6 +349,120 @@ static void test_threads_are_joined(void **state)
 	waits_chains_release(&c);
 }
 
+/* ---- one wait, with and without its stack */
+
+/* The sleeps of A, and its runs: with and without a stack, in vain, since before the window. */
+static void begin_parts(const struct trace *other)
+{
+	uint32_t root;
+
+	all = (struct waits_chains){.nodes = made};
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_CONDITION, &long_trace, 0);
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, &long_trace, 1 * MS);
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_CONDITION, other, 0);
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, NULL, 2 * MS);
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_CONDITION, NULL, 0);
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, &long_trace, 4 * MS);
+	root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_CONDITION, NULL, 0);
+	all.nodes[root].layer.notes = NOTE_FALSE_WAKEUP;
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, NULL, 8 * MS);
+	add_node(UINT32_MAX, "A", CHAIN_RUN, WAIT_UNKNOWN, &long_trace, 16 * MS);
+	add_node(UINT32_MAX, "A", CHAIN_RUN, WAIT_UNKNOWN, NULL, 32 * MS);
+}
+
+static struct waits_chains joined_parts(void)
+{
+	struct waits_chains c = all;
+
+	c.nodes = calloc(all.nr, sizeof(*c.nodes));
+	assert_non_null(c.nodes);
+	memcpy(c.nodes, all.nodes, all.nr * sizeof(*c.nodes));
+	assert_int_equal(waits_chains_join(&c, WAITS_BY_THREAD), 0);
+	return c;
+}
+
+/* The time below the outermost sleep of A with this stack and notes. */
+static uint64_t slept_ns(const struct waits_chains *c, const struct trace *stack, uint32_t notes)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		const struct waits_node *n = &c->nodes[i];
+
+		if (n->parent == i && n->layer.state == CHAIN_SLEEP && n->layer.user == stack &&
+		    n->layer.notes == notes)
+			ns += n->total_ns;
+	}
+	return ns;
+}
+
+/* A wait joins the same one with a stack, if nearly all have that stack. Runs stay apart. */
+static void test_parts_of_a_wait(void **state)
+{
+	struct waits_chains c;
+
+	begin_parts(&long_trace);
+	c = joined_parts();
+	assert_int_equal(slept_ns(&c, &long_trace, 0), 7 * MS);
+	assert_int_equal(slept_ns(&c, &long_trace, NOTE_FALSE_WAKEUP), 0);
+	assert_int_equal(slept_ns(&c, NULL, NOTE_FALSE_WAKEUP), 8 * MS);
+	assert_int_equal(slept_ns(&c, NULL, 0), 0);
+	assert_int_equal(c.nr, 3 + 2 + 2);
+	waits_chains_release(&c);
+
+	/* another one that is too short to matter */
+	begin_parts(&other_trace);
+	all.nodes[2].total_ns = all.nodes[3].self_ns = 100 * US;
+	c = joined_parts();
+	assert_int_equal(slept_ns(&c, &long_trace, 0), 5 * MS);
+	assert_int_equal(slept_ns(&c, &other_trace, 0), 100 * US);
+	waits_chains_release(&c);
+
+	begin_parts(&other_trace);
+	c = joined_parts();
+	assert_int_equal(slept_ns(&c, &long_trace, 0), 1 * MS);
+	assert_int_equal(slept_ns(&c, &other_trace, 0), 2 * MS);
+	assert_int_equal(slept_ns(&c, NULL, 0), 4 * MS);
+	waits_chains_release(&c);
+}
+
+/* A sentence shows no stacks: one wait, and one run. */
+static void test_outline(void **state)
+{
+	struct waits_chains c;
+
+	begin_parts(&other_trace);
+	assert_int_equal(waits_chains_outline(&all, &c), 0);
+	assert_int_equal(c.nr, 3);
+	for (uint32_t i = 0; i < c.nr; i++) {
+		const struct waits_node *n = &c.nodes[i];
+		bool below = n->parent != i;
+
+		assert_int_equal(n->layer.notes, 0);
+		assert_int_equal(n->total_ns,
+				 n->layer.state == CHAIN_RUN && !below ? 48 * MS : 15 * MS);
+		assert_string_equal(n->layer.comm, below ? "B" : "A");
+	}
+	assert_int_equal(c.total_ns, 63 * MS);
+	waits_chains_release(&c);
+}
+
+/* A task that took the CPU of the thread: the thread did not sleep for it. */
+static void test_no_sleep(void **state)
+{
+	struct descent_path paths[] = {path_of(long_frames, 3, CAUSE_WAIT),
+				       path_of(long_frames, 1, CAUSE_WAIT)};
+	uint32_t root = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_PIPE_EMPTY, NULL, 0);
+
+	add_node(root, "B", CHAIN_RUN, WAIT_UNKNOWN, NULL, 4 * MS);
+	paths[1].cause.took_cpu = true;
+	find(paths, 2, 1);
+	assert_int_equal(found.nr, 0);
+	/* and no other path but the first can be meant by a sleep without a stack */
+	find(paths, 2, 0);
+	assert_int_equal(found.total_ns, 7 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,7 +474,10 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_no_sleep, begin_path, end_path),
 	    cmocka_unit_test(test_threads_are_joined),
+	    cmocka_unit_test(test_parts_of_a_wait),
+	    cmocka_unit_test(test_outline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

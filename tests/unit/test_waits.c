@@ -521,6 +521,64 @@ static void test_stopped(void **state)
 	expect_absent("shell");
 }
 
+/* A debugger is named; that it let the task go on is no signal. */
+static void test_traced(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 2 * MS}, {WAIT, 1, HOW_TRACED}, {RUN, 2 * MS}, {EXIT}};
+	static const struct sim_op gdb[] = {{SLEEP, 50 * MS}, {SIGNAL}, {POST, 1}, {EXIT}};
+	bool found = false;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "job", TARGET, 0, script);
+	sim_task(&sim, "gdb", 0, 1, gdb);
+	sim_play(80 * MS, 2);
+	feed_all(NULL);
+	expect("job", ACCOUNT_STOPPED, 48);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct waits_layer *l = &chains.nodes[i].layer;
+
+		if (l->state != CHAIN_SLEEP || l->kind != WAIT_TRACED)
+			continue;
+		found = true;
+		assert_string_equal(l->what, "gdb");
+		assert_false(l->notes & NOTE_SIGNAL);
+	}
+	assert_true(found);
+}
+
+/* Who cuts a sleep short has not made the task sleep: it was on purpose. */
+static void test_sleep_cut_short(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {WAIT, 1, HOW_CLOCK}, {RUN, 1 * MS}, {EXIT}};
+	static const struct sim_op killer[] = {{RUN, 9 * MS}, {SIGNAL}, {POST, 1}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "dozes", TARGET, 0, script);
+	sim_task(&sim, "killer", 0, 1, killer);
+	play(30 * MS, 2);
+	expect("dozes", ACCOUNT_DELIBERATE, 8);
+	expect_layer("dozes", WAIT_CLOCK, NOTE_SIGNAL);
+	expect_absent("killer");
+}
+
+/* Each page of a file that is written back ends a wait of its own: none was in vain. */
+static void test_writeback(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {LOOP, 5}, {RUN, 10 * US}, {WAIT, 1, HOW_WRITEBACK}, {NEXT}, {EXIT}};
+	static const struct sim_op flusher[] = {
+	    {LOOP, 5}, {RUN, 4 * MS}, {POST, 1}, {NEXT}, {EXIT}};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "writer", TARGET, 0, script);
+	sim_task(&sim, "flusher", 0, 1, flusher);
+	play(30 * MS, 2);
+	expect_layer("writer", WAIT_WRITEBACK, 0);
+	assert_true(stats.false_wakeups == 0);
+}
+
 static void test_signal(void **state)
 {
 	static const struct sim_op script[] = {
@@ -690,6 +748,9 @@ int main(void)
 
 	    CASE(test_accept_idle),
 	    CASE(test_stopped),
+	    CASE(test_traced),
+	    CASE(test_sleep_cut_short),
+	    CASE(test_writeback),
 	    CASE(test_join),
 	    CASE(test_joins),
 	    CASE(test_signal),

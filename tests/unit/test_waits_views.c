@@ -146,7 +146,7 @@ static void accounting_and_flame(void **state)
 	expect_text(text, "|store::wait_for: waiting for data in a pipe in read");
 	expect_text(text, "|C 502 running#");
 	expect_text(text, "|B 501 running#");
-	expect_text(text, "|store::wait_for#");
+	expect_text(text, "|running, A 500 #");
 	assert_null(strstr(text, "innocent"));
 }
 

@@ -56,6 +56,8 @@ enum sim_how {
 	HOW_PIPE_SPLICED,
 	HOW_OTHER_PIPE,
 	HOW_FIFO,
+	HOW_TRACED,
+	HOW_WRITEBACK,
 	SIM_HOWS
 };
 
@@ -276,6 +278,9 @@ static const struct sim_sleep sim_sleeps[SIM_HOWS] = {
     [HOW_VFORK] = {SYS_vfork, {0}, 0, 2, 0, "kernel_clone;wait_for_vfork_done;schedule"},
     [HOW_JOIN] = {SYS_futex, {0x3000, 9, 0}, 0, 1, 0, "futex_wait;schedule"},
     [HOW_STOPPED] = {-1, {0}, 0, SWITCH_STOPPED, 0, "do_signal_stop;schedule"},
+    [HOW_TRACED] = {-1, {0}, 0, SWITCH_TRACED, 0, "ptrace_stop;schedule"},
+    [HOW_WRITEBACK] =
+	{SYS_fsync, {9}, OBJECT_NR_FILE, 2, 0, "do_fsync;folio_wait_writeback;io_schedule"},
     [HOW_URING] = {SYS_io_uring_enter, {8}, 0, 1, 0, "io_cqring_wait;schedule"},
     [HOW_WORKER] = {-1, {0}, 0, 0x402, 0, "kthread;worker_thread;schedule"},
     [HOW_FSYNC] = {SYS_fsync, {9}, OBJECT_NR_FILE, 2, 0, "do_fsync;io_schedule"},

@@ -23,7 +23,7 @@ static bool is_wanted(struct front *f)
 	if (front_over(f) || driver_result(front_driver(f), &r))
 		return false;
 	for (unsigned int i = 0; r.status != DESCENT_TARGET_END && i < r.nr_paths; i++)
-		wanted |= r.paths[i].share >= LEAST_SHARE && cause_has_chain(r.paths[i].cause.kind);
+		wanted |= r.paths[i].share >= LEAST_SHARE && cause_has_chain(&r.paths[i].cause);
 	descent_result_release(&r);
 	return wanted;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sentence above the tree of chains. */
+#include <limits.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/output_chains_tree.h"
 #include "tui/report/words.h"
 
 enum { MAX_OUTPUT = 64 << 10, MAX_WAITED_FOR = 64, NAMED = 3 };
-#define LEAST 0.1 /* tasks with a smaller share of a wait are not named */
+#define ANY_STATE UINT_MAX
+#define LEAST 0.1 /* smaller shares of the time, or of a wait, are not named */
 
 uint64_t *chains_busy_times(const struct waits_chains *c)
 {
@@ -26,9 +29,9 @@ uint64_t *chains_busy_times(const struct waits_chains *c)
 }
 
 /* The line below `group` with most of the time that is not rest, of the outermost layers only those
- * of thread `of`; nr: there is none. */
+ * of thread `of`. `states`: bits of enum layer_state. nr: there is none. */
 static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group,
-			const struct waits_layer *of)
+			const struct waits_layer *of, unsigned int states)
 {
 	uint32_t best = p->chains->nr;
 
@@ -37,24 +40,22 @@ static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t 
 
 		if (group == p->chains->nr && !chains_is_same_task(&p->chains->nodes[i].layer, of))
 			continue;
+		if (!(states & 1u << p->chains->nodes[i].layer.state))
+			continue;
 		if (p->line[i] == i && busy[i] && (best == p->chains->nr || busy[i] > busy[best]))
 			best = i;
 	}
 	return best;
 }
 
-/*
- * The largest wait or run: from the outermost layer of a thread with most time that is not rest
- * down, as long as one layer below has more than half of the time. nr: there is none.
- */
-static uint32_t leading(const struct printer *p, const uint64_t *busy, const struct waits_layer *of)
+/* From a layer down, as long as one layer below has more than half of its time. */
+static uint32_t leading(const struct printer *p, const uint64_t *busy, uint32_t best)
 {
-	uint32_t nr = p->chains->nr, best, below;
+	uint32_t below;
 
-	best = busiest(p, busy, nr, of);
-	while (best < nr && !chains_is_joined(p, best) && !chains_is_handoff(p, best)) {
-		below = busiest(p, busy, best, of);
-		if (below == nr || 2 * busy[below] <= busy[best])
+	while (!chains_is_joined(p, best) && !chains_is_handoff(p, best)) {
+		below = busiest(p, busy, best, NULL, ANY_STATE);
+		if (below == p->chains->nr || 2 * busy[below] <= busy[best])
 			break;
 		best = below;
 	}
@@ -97,6 +98,43 @@ static uint32_t waited_for(const struct printer *p, const uint64_t *busy, uint32
 	return nr;
 }
 
+static const char *separator(unsigned int k, unsigned int named)
+{
+	return !k ? "" : k + 1 < named ? ", " : " and ";
+}
+
+static void put_share(struct buf *out, uint64_t ns, uint64_t whole)
+{
+	buf_puts(out, format_percent((double)ns / (double)whole).s);
+}
+
+/* What a task did for which layer `i` waits: "running 50% and waiting for a CPU 14%". */
+static void put_doings(struct buf *out, const struct printer *p, const uint64_t *busy, uint32_t i,
+		       const struct waits_layer *task)
+{
+	uint32_t line[NAMED];
+	unsigned int named = 0;
+
+	for (uint32_t k = p->first[i]; k < p->first[i + 1] && named < NAMED; k++) {
+		uint32_t child = p->children[k];
+
+		if (p->line[child] == child && (double)busy[child] >= LEAST * (double)busy[i] &&
+		    chains_is_same_task(&p->chains->nodes[child].layer, task))
+			line[named++] = child;
+	}
+	for (unsigned int k = 0; k < named; k++) {
+		buf_puts(out, k ? separator(k, named) : ": ");
+		if (chains_is_joined(p, line[k]))
+			buf_puts(out, "waiting for a CPU");
+		else
+			wait_layer_words(out, &p->chains->nodes[line[k]]);
+		if (named == 1)
+			return;
+		buf_putc(out, ' ');
+		put_share(out, busy[line[k]], busy[i]);
+	}
+}
+
 /* No line below `i` has more than half of its time: name the tasks for which it waits. */
 static void put_waited_for(struct buf *out, const struct printer *p, const uint64_t *busy,
 			   uint32_t i)
@@ -107,9 +145,12 @@ static void put_waited_for(struct buf *out, const struct printer *p, const uint6
 	while (named < nr && named < NAMED && (double)tasks[named].ns >= LEAST * (double)busy[i])
 		named++;
 	for (uint32_t k = 0; k < named; k++) {
-		buf_puts(out, !k ? " > " : k + 1 < named ? ", " : " and ");
+		buf_puts(out, k ? separator(k, named) : " > ");
 		chains_put_task_name(out, tasks[k].layer);
-		buf_printf(out, " (%s)", format_percent((double)tasks[k].ns / (double)busy[i]).s);
+		buf_puts(out, " (");
+		put_share(out, tasks[k].ns, busy[i]);
+		put_doings(out, p, busy, i, tasks[k].layer);
+		buf_putc(out, ')');
 	}
 }
 
@@ -142,14 +183,12 @@ static void put_chain_words(struct buf *out, const struct printer *p, uint32_t n
 	}
 }
 
-/* The largest wait or run of the thread that did most. */
+/* The wait or run that leads from an outermost layer of thread `t`. */
 static void put_leading(struct buf *out, const struct printer *p, const uint64_t *busy,
-			const struct busy_thread *t)
+			const struct busy_thread *t, uint32_t from)
 {
-	uint32_t best = leading(p, busy, &t->layer);
+	uint32_t best = leading(p, busy, from);
 
-	if (best == p->chains->nr)
-		return;
 	buf_printf(out, "%s%s of the time%s: ", out->len ? "; " : "",
 		   format_percent((double)busy[best] / (double)t->ns).s,
 		   t->ns < p->chains->total_ns ? " of the busiest thread" : "");
@@ -158,22 +197,58 @@ static void put_leading(struct buf *out, const struct printer *p, const uint64_t
 		put_waited_for(out, p, busy, best);
 }
 
+/* The largest wait or run of the thread that did most. If it is a run, the largest wait, too: a run
+ * is told by one word, wherever it was, and waits for different things are told apart. */
+static void put_busiest(struct buf *out, const struct printer *p, const uint64_t *busy)
+{
+	uint32_t nr = p->chains->nr, first, wait;
+	struct busy_thread thread;
+
+	if (chains_busiest_thread(p, &thread))
+		return;
+	first = busiest(p, busy, nr, &thread.layer, ANY_STATE);
+	if (first == nr)
+		return;
+	put_leading(out, p, busy, &thread, first);
+	if (p->chains->nodes[first].layer.state != CHAIN_RUN)
+		return;
+	wait = busiest(p, busy, nr, &thread.layer, 1u << CHAIN_SLEEP);
+	if (wait < nr && (double)busy[wait] >= LEAST * (double)thread.ns)
+		put_leading(out, p, busy, &thread, wait);
+}
+
+/* Time of all threads in which they did nothing, or nothing that is known. */
+static void put_rest(struct buf *out, const struct waits_account *a)
+{
+	const struct {
+		uint64_t ns;
+		double least;
+		const char *words;
+	} rests[] = {
+	    {a->ns[ACCOUNT_STOPPED], LEAST, "stopped"},
+	    {a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], 0, "idle or in a timed sleep"},
+	    {a->ns[ACCOUNT_LOST] + a->ns[ACCOUNT_UNKNOWN], LEAST, "not known"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
+		double share = (double)rests[i].ns / (double)a->total_ns;
+
+		if (rests[i].ns && share >= rests[i].least)
+			buf_printf(out, "%s%s of the time %s", out->len ? "; " : "",
+				   format_percent(share).s, rests[i].words);
+	}
+}
+
 void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 {
-	uint64_t idle = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE];
 	uint64_t *busy = chains_busy_times(p->chains);
-	struct busy_thread thread;
 	struct buf line = {.max = MAX_OUTPUT};
 
-	if (idle)
-		buf_printf(&line, "%s of the time idle or in a timed sleep",
-			   format_percent((double)idle / (double)a->total_ns).s);
+	put_rest(&line, a);
 	for (uint32_t i = 0; busy && i < p->chains->nr; i++)
 		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
-	if (busy && !chains_busiest_thread(p, &thread))
-		put_leading(&line, p, busy, &thread);
-	if (!line.len)
-		wait_rest_words(&line, a);
+	if (busy)
+		put_busiest(&line, p, busy);
 	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
 	buf_release(&line);
 	free(busy);

@@ -70,17 +70,21 @@ static int put_chains(struct buf *out, const struct wait_report *r, struct waits
 		      const struct waits_account *account, const struct output_options *o)
 {
 	unsigned int columns = output_columns(o);
-	int err = waits_chains_join(chains, WAITS_BY_THREAD);
+	struct waits_chains outline;
+	int err = waits_chains_outline(chains, &outline);
 
-	if (err)
-		return err;
-	if (!account->total_ns) {
+	err = err ? err : waits_chains_join(chains, WAITS_BY_THREAD);
+	if (!err && !account->total_ns) {
 		wait_nothing_words(out, r, "no thread of the target was observed", columns);
-	} else {
-		out->err = wait_tree_text(out, r, chains, account, columns);
+	} else if (!err) {
+		err = wait_sentence_text(out, r, &outline, account, columns);
+		out->err = err ? err : wait_tree_text(out, r, chains, columns);
 		buf_putc(out, '\n');
 		wait_account_table(out, account, 0, o->ascii);
 	}
+	waits_chains_release(&outline);
+	if (err)
+		return err;
 	buf_putc(out, '\n');
 	return 0;
 }

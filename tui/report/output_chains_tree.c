@@ -461,8 +461,21 @@ int wait_subtrees_text(struct buf *out, const struct wait_report *r,
 	return give_subtrees(&p);
 }
 
+int wait_sentence_text(struct buf *out, const struct wait_report *r,
+		       const struct waits_chains *outline, const struct waits_account *account,
+		       unsigned int columns)
+{
+	struct printer p = {.r = r, .chains = outline, .out = out, .columns = columns};
+	int err = children_sort(&p);
+
+	if (!err)
+		chains_put_sentence(&p, account);
+	printer_release(&p);
+	return err;
+}
+
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
-		   const struct waits_account *account, unsigned int columns)
+		   unsigned int columns)
 {
 	struct printer p = {
 	    .r = r, .chains = chains, .give = put_line, .out = out, .columns = columns};
@@ -470,7 +483,6 @@ int wait_tree_text(struct buf *out, const struct wait_report *r, const struct wa
 
 	p.ctx = &p;
 	if (!err) {
-		chains_put_sentence(&p, account);
 		buf_puts(out, "\n share    time times  chain: share of the thread's time, largest "
 			      "first\n");
 		err = put_threads(&p);

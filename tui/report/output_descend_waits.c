@@ -64,7 +64,7 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 		waits_calls(r->waits, &calls);
 	}
 	for (unsigned int i = 0; !calls.followed && i < result->nr_paths; i++) {
-		if (!cause_has_chain(result->paths[i].cause.kind))
+		if (!cause_has_chain(&result->paths[i].cause))
 			continue;
 		buf_printf(out,
 			   "for whom these calls wait is not known beyond the end of their waits, "
@@ -257,15 +257,36 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 
 /*
  * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is, or if it only waited for a CPU, which says nothing about its work.
+ * chain it is.
  */
-static uint32_t awaited_task(const struct waits_chains *c, uint32_t node)
+static uint32_t innermost_task(const struct waits_chains *c, uint32_t node)
 {
 	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
 		node = c->nodes[node].parent;
-	if (c->nodes[node].parent == node || c->nodes[node].layer.state == CHAIN_RUNNABLE)
-		return c->nr;
-	return node;
+	return c->nodes[node].parent == node ? c->nr : node;
+}
+
+/* The same; c->nr also if the task only waited for a CPU, which says nothing about its work. */
+static uint32_t awaited_task(const struct waits_chains *c, uint32_t node)
+{
+	uint32_t task = innermost_task(c, node);
+
+	return task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE ? c->nr : task;
+}
+
+/* How long awaited tasks of this name waited for a CPU. */
+static uint64_t cpu_wait_ns(const struct waits_chains *c, const char *comm)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = c->nodes[i].self_ns ? innermost_task(c, i) : c->nr;
+
+		if (task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE &&
+		    !strcmp(c->nodes[task].layer.comm, comm))
+			ns += c->nodes[i].self_ns;
+	}
+	return ns;
 }
 
 /* The function in which a task was; {0} if its stack is not known. */
@@ -277,59 +298,102 @@ static struct rec_code innermost(const struct waits_layer *l)
 	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
 }
 
-/* True if two tasks did the same: threads that are started for each call have different numbers. */
+/* True if two tasks did the same: threads that are started for each call have different numbers. Of
+ * most runs it is not known where they were. */
 static bool did_same(const struct waits_layer *a, const struct waits_layer *b)
 {
 	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
-	       !strcmp(a->comm, b->comm) && code_equal(innermost(a), innermost(b));
+	       !strcmp(a->comm, b->comm) &&
+	       (a->state == CHAIN_RUN ? a->notes == b->notes
+				      : code_equal(innermost(a), innermost(b)));
 }
 
-/* What the awaited tasks did for most of the time that is not a wait for a CPU; nr: no such node.
- */
-static uint32_t most_awaited(const struct waits_chains *c)
+static bool is_in_same_function(const struct waits_layer *a, const struct waits_layer *b)
 {
-	uint64_t all = 0, most = 0;
-	uint32_t best = c->nr;
+	return did_same(a, b) && code_equal(innermost(a), innermost(b));
+}
+
+/* What tasks did. */
+struct doing {
+	uint32_t node; /* one of the nodes; nr: there is none */
+	uint64_t ns;
+};
+
+/*
+ * What the awaited tasks did for most of the time that is not a wait for a CPU. `of`: only of the
+ * time in which they did the same as this layer, and the function is known. nr: nothing for most of
+ * the time.
+ */
+static struct doing most_awaited(const struct waits_chains *c, const struct waits_layer *of,
+				 bool (*is_same)(const struct waits_layer *,
+						 const struct waits_layer *))
+{
+	struct doing best = {.node = c->nr};
+	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = awaited_task(c, i), other;
+		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i) : c->nr, other;
 		uint64_t ns = 0;
 
-		if (task == c->nr || !c->nodes[i].self_ns)
+		if (task == c->nr || (of && (!did_same(&c->nodes[task].layer, of) ||
+					     !innermost(&c->nodes[task].layer).module)))
 			continue;
 		all += c->nodes[i].self_ns;
 		for (uint32_t k = 0; k < c->nr; k++) {
 			other = c->nodes[k].self_ns ? awaited_task(c, k) : c->nr;
-			if (other < c->nr &&
-			    did_same(&c->nodes[task].layer, &c->nodes[other].layer))
+			if (other < c->nr && is_same(&c->nodes[task].layer, &c->nodes[other].layer))
 				ns += c->nodes[k].self_ns;
 		}
-		best = ns > most ? task : best;
-		most = ns > most ? ns : most;
+		if (ns > best.ns)
+			best = (struct doing){.node = task, .ns = ns};
 	}
-	return 2 * most > all ? best : c->nr;
+	return 2 * best.ns > all ? best : (struct doing){.node = c->nr};
+}
+
+/* Append where the tasks were that did this. */
+static void put_where(struct buf *out, const struct wait_report *r, const struct waits_chains *c,
+		      const struct waits_layer *l)
+{
+	struct buf stack = {.max = MAX_OUTPUT};
+	uint32_t node;
+
+	if (l->state == CHAIN_RUN) {
+		node = most_awaited(c, l, is_in_same_function).node;
+		if (node == c->nr)
+			return;
+		l = &c->nodes[node].layer;
+	}
+	wait_stack_words(&stack, r, l);
+	if (stack.len)
+		buf_printf(out, " (%s)", stack.data);
+	buf_release(&stack);
 }
 
 void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p)
 {
 	struct wait_report r = wait_report_for(report);
-	struct buf stack = {.max = MAX_OUTPUT};
 	struct waits_chains chains;
-	uint32_t node;
+	struct doing most;
+	uint64_t cpu_ns;
 
 	if (path_waits(report, result, p, &chains))
 		return;
-	node = chains.nr <= MANY_NODES ? most_awaited(&chains) : chains.nr;
-	if (node < chains.nr) {
+	most.node = chains.nr;
+	if (chains.nr <= MANY_NODES)
+		most = most_awaited(&chains, NULL, did_same);
+	if (most.node < chains.nr) {
+		const struct waits_node *n = &chains.nodes[most.node];
+
+		cpu_ns = cpu_wait_ns(&chains, n->layer.comm);
 		buf_puts(out, "; meanwhile ");
-		sanitise_puts(out, chains.nodes[node].layer.comm);
+		sanitise_puts(out, n->layer.comm);
 		buf_puts(out, " was ");
-		wait_layer_words(out, &chains.nodes[node]);
-		wait_stack_words(&stack, &r, &chains.nodes[node].layer);
-		if (stack.len)
-			buf_printf(out, " (%s)", stack.data);
-		buf_release(&stack);
+		if (cpu_ns > most.ns)
+			buf_printf(out, "waiting for a CPU (%s of these waits) and ",
+				   format_percent((double)cpu_ns / (double)chains.total_ns).s);
+		wait_layer_words(out, n);
+		put_where(out, &r, &chains, &n->layer);
 	}
 	waits_chains_release(&chains);
 }

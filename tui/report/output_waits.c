@@ -36,10 +36,8 @@ static void put_run(struct buf *out, const struct waits_node *n)
 		buf_puts(out, "chain cut off: too long");
 	else if (notes & NOTE_NOT_FOLLOWED)
 		buf_puts(out, "not traced");
-	else if (n->account == ACCOUNT_OTHER_PATH && n->self_ns)
+	else if (notes & NOTE_NOT_RECORDED)
 		buf_puts(out, "not recorded");
-	else if (n->account == ACCOUNT_LOST && n->self_ns)
-		buf_puts(out, "records lost");
 	else
 		buf_puts(out, "running");
 	if (notes & NOTE_FORK)
@@ -97,7 +95,7 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 	if (2 * n->self_ns <= n->total_ns)
 		return;
 	if (n->account == ACCOUNT_LOST)
-		buf_puts(out, " (records lost)");
+		buf_puts(out, " (not recorded)");
 	else if (n->account == ACCOUNT_UNKNOWN)
 		buf_puts(out, " (not known who ended it)");
 	else if (n->account == ACCOUNT_IDLE)
@@ -154,10 +152,15 @@ static bool is_start(const struct wait_report *r, const struct rec_frame *f)
 
 static void put_user_stack(struct buf *out, const struct wait_report *r, const struct trace *t)
 {
-	uint32_t from = 0, nr;
+	uint32_t from = 0, known, nr;
 
 	while (from + 1 < t->nr_frames && is_start(r, &t->frames[from]))
 		from++;
+	/* the program ended before its mappings were read */
+	for (known = from; known < t->nr_frames && !t->frames[known].module;)
+		known++;
+	if (known == t->nr_frames)
+		return;
 	nr = t->nr_frames - from;
 	for (uint32_t i = 0; i < nr; i++) {
 		i = report_frame_between(out, i, nr);
@@ -186,7 +189,7 @@ static void put_kernel_stack(struct buf *out, const char *kernel)
 
 void wait_stack_words(struct buf *out, const struct wait_report *r, const struct waits_layer *l)
 {
-	if (l->user && l->user->nr_frames)
+	if (l->user && l->user->path)
 		put_user_stack(out, r, l->user);
 	else if (l->kernel && l->tid && l->syscall < 0)
 		put_kernel_stack(out, l->kernel->kernel);
@@ -227,17 +230,6 @@ bool wait_is_rest(enum wait_account a)
 {
 	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_STOPPED ||
 	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
-}
-
-void wait_rest_words(struct buf *out, const struct waits_account *a)
-{
-	unsigned int most = 0;
-
-	for (unsigned int i = 1; i < ACCOUNTS; i++)
-		most = a->ns[i] > a->ns[most] ? i : most;
-	buf_printf(out, "%s of the time: %s",
-		   format_percent((double)a->ns[most] / (double)a->total_ns).s,
-		   wait_account_text((enum wait_account)most));
 }
 
 /* The measurement goes on after the last window. */

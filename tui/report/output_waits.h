@@ -52,10 +52,14 @@ void wait_stack_words(struct buf *out, const struct wait_report *r, const struct
 void wait_state_words(struct buf *out, const struct wait_report *r, const struct waits_state *s);
 /* The same with the machine: "redis-server 1234: running serve". */
 void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t state);
-/* Append the sentence about the largest chain, and the tree of all chains; their account must not
- * be empty. 0 or -ENOMEM. */
+/* Append the sentence about the largest chain of an outline; its account must not be empty. 0 or
+ * -ENOMEM. */
+int wait_sentence_text(struct buf *out, const struct wait_report *r,
+		       const struct waits_chains *outline, const struct waits_account *account,
+		       unsigned int columns);
+/* Append the tree of all chains. 0 or -ENOMEM. */
 int wait_tree_text(struct buf *out, const struct wait_report *r, const struct waits_chains *chains,
-		   const struct waits_account *account, unsigned int columns);
+		   unsigned int columns);
 /* One line of a tree of chains. */
 struct wait_line {
 	unsigned int depth;
@@ -84,8 +88,6 @@ json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,
 		unsigned int i);
-/* The largest category, for threads that did nothing: "100% of the time: stopped". */
-void wait_rest_words(struct buf *out, const struct waits_account *a);
 /* True for time in which a thread did nothing, or nothing that is known. */
 bool wait_is_rest(enum wait_account a);
 /* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
