@@ -37,6 +37,7 @@ struct file_module {
 	int fd; /* -1: not opened yet. If `remote`, an O_PATH descriptor, whose use never waits for
 		   the file system */
 	bool remote;
+	bool made; /* not a file of code: its mappings belong to the perf map */
 	int copy;  /* if `remote`: a copy of the content in memory; -1: not copied yet */
 	pid_t pid; /* process in which it was first seen */
 	uint64_t start, end;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The files behind a target's mappings. Their file systems may hang, so the reader opens and
  * reads them. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -93,6 +95,23 @@ static int map_find(struct map_order *o)
 	return fd;
 }
 
+/*
+ * True for a memfd, huge pages or shared memory whose content is no ELF file. JIT compilers that
+ * map their code twice, to write it here and to execute it there, keep it in such a file.
+ */
+static bool is_made(int fd)
+{
+	static const uint32_t in_memory[] = {TMPFS_MAGIC, HUGETLBFS_MAGIC, RAMFS_MAGIC};
+	char magic[SELFMAG];
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) ||
+	    !any_of(i, ARRAY_SIZE(in_memory), (uint32_t)fs.f_type == in_memory[i]))
+		return false;
+	return pread(fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
+	       memcmp(magic, ELFMAG, sizeof(magic));
+}
+
 static int64_t file_work(void *argument, int *fd)
 {
 	struct map_order *o = argument;
@@ -104,6 +123,7 @@ static int64_t file_work(void *argument, int *fd)
 	if (!o->about.remote) {
 		*fd = reopen(path_fd);
 		close(path_fd);
+		o->about.made = *fd >= 0 && is_made(*fd);
 	}
 	return *fd < 0 ? *fd : 0;
 }

@@ -99,6 +99,31 @@ def nothing():
     equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 2)
 
 
+@case("code made at run time is named by its map for perf, whatever memory it is in; code of a file by the file")
+def made():
+    target = Target("made_memory")
+    target.go()
+    kinds = ["anonymous", "file", "memfd", "named", "shared", "shm"]
+    tasks = "/proc/%d/task" % target.pid
+
+    def waits():
+        names = [open("%s/%s/comm" % (tasks, tid)).read().strip() for tid in os.listdir(tasks)]
+        calls = [open("%s/%s/syscall" % (tasks, tid)).read().split()[0] for tid in os.listdir(tasks)]
+        return set(kinds) <= set(names) and set(calls) == {"0"}
+    wait_for(waits, "the threads to wait in read()", 60)
+    calls = by_name(ask(target, "-f", "serve"))
+    check(set(kinds) <= set(calls), "threads in serve(): %s" % sorted(calls))
+    for kind in sorted(calls):
+        if kind == "file":
+            in_order(calls[kind], "serve", "callback_each", "wait_here", "read")
+        else:
+            in_order(calls[kind], "serve", "made_" + kind, "wait_here", "read")
+        check("incomplete" not in calls[kind], "%s" % calls[kind])
+    check("made_file" not in functions(calls["file"]), "the map is wrong about it: %s" % functions(calls["file"]))
+    target.say("")
+    target.truth()
+
+
 @case("on the screen: Enter on the open calls of a function shows where they are and since when")
 def screen():
     need("tmux")

@@ -2,6 +2,7 @@
 /* Shared by the text and the JSON output of a walk. */
 #include "tui/report/output_walk.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,12 @@ const char *walk_class_text(enum walk_class class)
 	return class < WALK_CLASSES ? text[class] : "work";
 }
 
+bool walk_is_code_of_file(const struct walk_report *r, const struct walk_node *n)
+{
+	return n->kind == WALK_UNKNOWN && n->function.module &&
+	       fnmatch("perf-*.map", driver_module(r->names, n->function.module), 0);
+}
+
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size)
 {
@@ -160,7 +167,11 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 				 driver_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
-		snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
+		if (walk_is_code_of_file(r, n))
+			snprintf(out, size, "(code without symbols in %s)",
+				 driver_module(r->names, n->function.module));
+		else
+			snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
 		break;
 	case WALK_SYSCALL:
 		snprintf(out, size, "syscall:%s", n->name);
