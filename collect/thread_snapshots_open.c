@@ -248,7 +248,8 @@ void open_report_call(struct collector *c, const struct pt_task_now *now, uint32
 		snapshot.asleep_ns = now->clock_ns - now->ran_ns;
 	if (since && at > since)
 		snapshot.open_ns = at - since;
-	snapshots_send(c, &snapshot, now, stack, bytes);
+	snapshots_send(c, &snapshot, now, kind == WITNESS_SLEEP ? STILL_ASLEEP : SLEEP_OVER, stack,
+		       bytes);
 }
 
 bool snapshot_is_still(const struct pt_task_now *now, const struct pt_task_now *before)

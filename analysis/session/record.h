@@ -91,6 +91,7 @@ enum record_type {
 	REC_RAW_SNAPSHOT, /* a thread snapshot with the raw stack; becomes a REC_THREAD_SNAPSHOT */
 	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
 	REC_RAW_TRACE,	  /* the raw user stack of a REC_TRACE, to be unwound: may hold secrets */
+	REC_STACK_PIECE,  /* answer to REQ_STACK_PIECE: may hold secrets */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
@@ -109,6 +110,7 @@ enum record_type {
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
 	REQ_CHOICE,	      /* count only the calls of these threads */
+	REQ_STACK_PIECE,      /* read more of the stack of a thread that is still asleep */
 };
 
 enum layer {
@@ -640,6 +642,8 @@ struct record {
 		struct rec_steal steal;
 		struct rec_raw_trace raw_trace;
 		struct rec_raw_snapshot raw_snapshot;
+		struct rec_stack_piece stack_piece;
+		struct req_stack_piece req_stack_piece;
 		struct rec_new_return new_return;
 		struct rec_file file;
 		struct rec_bye bye;
