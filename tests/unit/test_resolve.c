@@ -281,6 +281,39 @@ static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 	known_stacks_free(k);
 }
 
+static void a_cut_stack_at_a_known_place_gets_its_callers(void **state)
+{
+	const struct rec_frame frames[] = {{1, 0x11, 0x10}, {1, 0x21, 0x20}, {1, 0x31, 0x30}};
+	const struct rec_frame inner[] = {{1, 0x21, 0x20}, {1, 0x32, 0x30}};
+	const struct rec_frame others[] = {{1, 0x91, 0x90}, {1, 0x31, 0x30}};
+	uint64_t regs[20] = {[16] = 0x401000, [19] = 0x7ffe0000};
+	struct rec_thread_snapshot seen = {
+	    .pid = 9, .tid = 10, .kind = WITNESS_SLEEP, .nr_frames = 3, .frames = frames};
+	struct rec_thread_snapshot cut = {.pid = 9,
+					  .tid = 10,
+					  .kind = WITNESS_SLEEP,
+					  .stop = 1,
+					  .stop_text = "cut",
+					  .nr_frames = 2,
+					  .frames = others};
+	struct stack_place at = stack_place_of(&seen, regs, 20);
+	struct known_stacks *k = known_stacks_new();
+
+	assert_non_null(k);
+	assert_false(known_stacks_complete(k, at, &cut));
+	known_stacks_note(k, at, &seen);
+	/* it was reached from elsewhere */
+	assert_false(known_stacks_complete(k, at, &cut));
+	assert_int_equal(cut.nr_frames, 2);
+	assert_int_equal(cut.stop, 1);
+	cut.frames = inner;
+	assert_true(known_stacks_complete(k, at, &cut));
+	assert_int_equal(cut.nr_frames, 3);
+	assert_int_equal(cut.stop, 0);
+	assert_string_equal(cut.stop_text, "");
+	known_stacks_free(k);
+}
+
 static void open_fnodes_are_frames(void **state)
 {
 	const struct descent_armed armed[] = {
@@ -338,6 +371,7 @@ int main(void)
 	    cmocka_unit_test(a_group_of_goroutines_is_no_lock),
 	    cmocka_unit_test(frames_in_both_directions),
 	    cmocka_unit_test(a_sleep_at_a_known_place_gets_its_frames),
+	    cmocka_unit_test(a_cut_stack_at_a_known_place_gets_its_callers),
 	    cmocka_unit_test(open_fnodes_are_frames),
 	    cmocka_unit_test(a_step_hides_short_calls),
 	};

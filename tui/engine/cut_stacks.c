@@ -11,6 +11,15 @@
 
 enum { PIECE_HEAD = 2 /* words before those of a piece: its address and their number */ };
 
+static unsigned int nr_pieces(const struct rec_raw_snapshot *raw)
+{
+	unsigned int nr = 0;
+
+	for (uint64_t i = 0; i + 1 < raw->nr_pieces; i += PIECE_HEAD + raw->pieces[i + 1])
+		nr++;
+	return nr;
+}
+
 bool cut_stacks_ask(struct cut_stacks *c, struct front *f, const struct record *rec,
 		    const struct parsed_frames *p)
 {
@@ -19,7 +28,7 @@ bool cut_stacks_ask(struct cut_stacks *c, struct front *f, const struct record *
 	struct record ask = {.type = REQ_STACK_PIECE}, *copy;
 
 	if (!p->missing || !raw->switches || !at.ip || c->nr == CUT_STACKS ||
-	    raw->nr_pieces + PIECE_HEAD + STACK_PIECE_WORDS > STACK_PIECES_WORDS)
+	    nr_pieces(raw) == STACK_PIECES)
 		return false;
 	copy = record_copy(rec);
 	if (!copy)
