@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/modules.h"
 #include "analysis/base/array.h"
-#include "analysis/base/debug_path.h"
 #include "collect/code_check.h"
 #include "collect/file_lease.h"
 #include "collect/module_hold.h"
@@ -461,33 +460,6 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 	if (err)
 		attachment_release(a, false);
 	return err;
-}
-
-/* Search below the target's root folder first, because a container has its own debug files. */
-static int open_debug(struct collector *c, pid_t pid, const char *name)
-{
-	char path[TARGET_PATH + 64];
-	int fd;
-
-	snprintf(path, sizeof(path), "usr/lib/debug/%s", name);
-	fd = opener_open(c->files.opener, pid, path);
-	return fd >= 0 ? fd : opener_open(c->files.opener, OPENER_HOST, path);
-}
-
-int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name)
-{
-	char path[TARGET_PATH];
-	struct file_module *m;
-	int fd = -ENOENT;
-
-	if (!module || module > c->files.nr_modules)
-		return -EINVAL;
-	m = &c->files.modules[module - 1];
-	if (debug_path_of_build_id(build_id, path, sizeof(path)) > 0)
-		fd = open_debug(c, m->pid, path);
-	if (fd < 0 && debug_path_of_link(m->path, name, path, sizeof(path)) > 0)
-		fd = open_debug(c, m->pid, path);
-	return fd;
 }
 
 void modules_release(struct collector *c)

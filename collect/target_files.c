@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The files behind a target's mappings. Their file systems may hang, so the reader opens and
  * reads them. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -102,14 +101,14 @@ static int map_find(struct map_order *o)
 static bool is_made(int fd)
 {
 	static const uint32_t in_memory[] = {TMPFS_MAGIC, HUGETLBFS_MAGIC, RAMFS_MAGIC};
-	char magic[SELFMAG];
+	char magic[4];
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) ||
 	    !any_of(i, ARRAY_SIZE(in_memory), (uint32_t)fs.f_type == in_memory[i]))
 		return false;
 	return pread(fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
-	       memcmp(magic, ELFMAG, sizeof(magic));
+	       memcmp(magic, "\177ELF", sizeof(magic));
 }
 
 static int64_t file_work(void *argument, int *fd)

@@ -78,11 +78,6 @@ static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
 
 /* ---- records */
 
-uint32_t snapshots_letter(uint32_t state)
-{
-	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
-}
-
 uint64_t snapshots_since_start(const struct collector *c, uint64_t at)
 {
 	return at > c->start_ns ? at - c->start_ns : 0;

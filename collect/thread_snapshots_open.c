@@ -228,6 +228,11 @@ static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 	return t.sys_start;
 }
 
+uint32_t snapshots_letter(uint32_t state)
+{
+	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
+}
+
 void open_report_call(struct collector *c, const struct pt_task_now *now, uint32_t kind,
 		      const unsigned char *stack, uint32_t bytes)
 {

@@ -283,8 +283,7 @@ struct rec_cost {
 	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
-	uint64_t step_ns; /* what one hit costs where the kernel steps over the instruction; 0: not
-			     known */
+	uint64_t step_ns;	/* what one hit costs where the kernel single-steps; 0: not known */
 	uint64_t
 	    allowed_ns; /* that the targets may lose by --max-overhead; 0: not known, or no limit */
 	uint64_t attach_ns;    /* part of `ns`: attaching and removing probes */
@@ -346,8 +345,7 @@ struct rec_ack {
 	uint64_t at_ns;
 };
 
-/* Epoch of a REC_REFUSED: REQ_TARGET was refused, and another process may be named. Such a record
- * is not saved. */
+/* Epoch of a REC_REFUSED of REQ_TARGET: another process may be named. It is not saved. */
 #define REFUSED_TARGET UINT32_MAX
 
 struct rec_refused {
@@ -564,8 +562,7 @@ struct rec_file {
 	uint32_t debug; /* 1: a separate debug file */
 };
 
-/* The stack of a thread inside a call of f0. Unwound by the front's parser, it becomes a
- * REC_WITNESS. */
+/* The stack of a thread inside a call of f0. The front's parser makes a REC_WITNESS of it. */
 struct rec_stack {
 	uint32_t op, epoch;
 	uint32_t pid, tid;

@@ -74,7 +74,7 @@ struct walk_node {
 	enum walk_node_kind kind;
 	/* WALK_FUNCTION; of WALK_UNKNOWN the module, 0 if the code belongs to no file */
 	struct rec_code function;
-	const char *name;	  /* WALK_SYSCALL, WALK_KERNEL; else "" */
+	const char *name; /* WALK_SYSCALL, WALK_KERNEL; else "" */
 	struct rec_code
 	    site; /* the call site that most often led to this node; module 0: not known */
 	double share[WALK_CLASSES]; /* share of all time, inclusive of callees */

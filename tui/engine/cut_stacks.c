@@ -15,7 +15,8 @@ static unsigned int nr_pieces(const struct rec_raw_snapshot *raw)
 {
 	unsigned int nr = 0;
 
-	for (uint64_t i = 0; i + 1 < raw->nr_pieces; i += PIECE_HEAD + raw->pieces[i + 1])
+	for (uint64_t i = 0; i + 1 < raw->nr_pieces && raw->pieces[i + 1] <= STACK_PIECE_WORDS;
+	     i += PIECE_HEAD + raw->pieces[i + 1])
 		nr++;
 	return nr;
 }
