@@ -21,9 +21,12 @@
 /* One frame of a stack. */
 struct rec_frame {
 	uint32_t module;
-	uint64_t offset;   /* the innermost frame's instruction; else the return address */
-	uint64_t function; /* first byte of the function that contains it */
+	uint64_t offset; /* the innermost frame's instruction; else the return address */
+	/* first byte of the function that contains it; module 0: 0 or CALLERS_UNKNOWN */
+	uint64_t function;
 };
+/* `function` of a last frame that stands for callers which are not known: the stack was cut. */
+#define CALLERS_UNKNOWN UINT64_MAX
 
 enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
 

@@ -219,12 +219,25 @@ static void frames_in_both_directions(void **state)
 {
 	const struct parsed_frame in[] = {
 	    {1, 0x11, 0x10, 0x7000, 0}, {1, 0x21, 0x20, 0x7100, 0}, {2, 0x31, 0x30, 0x7200, 0}};
-	const struct parsed_frames a = {.nr = 3, .frames = in};
+	struct parsed_frames a = {.nr = 3, .frames = in};
 	struct rec_frame out[4];
 
 	assert_int_equal(frames_innermost_first(&a, out, 4), 3);
 	assert_int_equal(out[0].offset, 0x11);
 	assert_int_equal(frames_innermost_first(&a, out, 2), 2);
+	assert_int_equal(frames_callers(&a, out, 4), 3);
+	/* a stack that was cut ends in callers that are not known */
+	a.stop = 1;
+	assert_int_equal(frames_callers(&a, out, 4), 4);
+	assert_int_equal(out[2].module, a.frames[2].module);
+	assert_int_equal(out[3].module, 0);
+	assert_true(out[3].function == CALLERS_UNKNOWN);
+	assert_int_equal(frames_callers(&a, out, 3), 3);
+	assert_true(out[2].function == CALLERS_UNKNOWN);
+	a.nr = 0;
+	assert_int_equal(frames_callers(&a, out, 4), 0);
+	a.nr = 3;
+	a.stop = 0;
 	assert_int_equal(out[1].function, 0x20);
 	assert_int_equal(frames_outermost_first(&a, out, 4), 3);
 	assert_int_equal(out[0].module, 2);
