@@ -202,6 +202,9 @@ static void on_request(struct collector_loop *l, const struct record *rec)
 		snapshot_request(c, &rec->req_thread_snapshots);
 		l->next_snapshots = 0;
 		break;
+	case REQ_STACK_PIECE:
+		snapshot_piece(c, &rec->req_stack_piece);
+		break;
 	case REQ_LEARN:
 		learn_request(c, &rec->learn);
 		break;

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "analysis/base/debug_path.h"
 #include "collect/functions.h"
 #include "collect/kernel_functions.h"
 #include "collect/modules.h"
+#include "collect/opener.h"
 #include "collect/ring.h"
 #include "collect/share.h"
 #include "collect/slices.h"
@@ -21,6 +24,36 @@
 #define MS 1000000ull
 
 enum { SERVE_MS = 10000, SEND_MS = 1000 };
+
+/* Search below the target's root folder first, because a container has its own debug files. */
+static int open_debug(struct collector *c, pid_t pid, const char *name)
+{
+	char path[TARGET_PATH + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "usr/lib/debug/%s", name);
+	fd = opener_open(c->files.opener, pid, path);
+	return fd >= 0 ? fd : opener_open(c->files.opener, OPENER_HOST, path);
+}
+
+/* Open a separate debug file below /usr/lib/debug of the target or of the host. Returns a
+ * descriptor or a negative errno. */
+static int module_debug_file(struct collector *c, uint32_t module, const char *build_id,
+			     const char *name)
+{
+	char path[TARGET_PATH];
+	struct file_module *m;
+	int fd = -ENOENT;
+
+	if (!module || module > c->files.nr_modules)
+		return -EINVAL;
+	m = &c->files.modules[module - 1];
+	if (debug_path_of_build_id(build_id, path, sizeof(path)) > 0)
+		fd = open_debug(c, m->pid, path);
+	if (fd < 0 && debug_path_of_link(m->path, name, path, sizeof(path)) > 0)
+		fd = open_debug(c, m->pid, path);
+	return fd;
+}
 
 void file_serve(struct collector *c, const struct req_file *req, bool debug)
 {

@@ -320,19 +320,14 @@ int tasks_link(struct bpf_link **link, struct bpf_program *prog, uint32_t pid)
 	return *link ? 0 : -errno;
 }
 
-int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx)
+static int tasks_read(struct bpf_link *link, kernel_side_task_fn each, void *ctx)
 {
 	static struct pt_task_now tasks[64];
 	size_t have = 0, n;
 	ssize_t got = 0;
-	int fd, err = 0;
+	int fd, err;
 
-	if (!k->tasks || k->tasks_pid != pid)
-		err = tasks_link(&k->tasks, k->skel->progs.on_task, pid);
-	k->tasks_pid = pid;
-	if (err)
-		return err;
-	fd = bpf_iter_create(bpf_link__fd(k->tasks));
+	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return -errno;
 	while ((got = read(fd, (char *)tasks + have, sizeof(tasks) - have)) > 0 ||
@@ -346,6 +341,30 @@ int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn e
 	}
 	err = got < 0 ? -errno : 0;
 	close(fd);
+	return err;
+}
+
+int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx)
+{
+	int err = 0;
+
+	if (!k->tasks || k->tasks_pid != pid)
+		err = tasks_link(&k->tasks, k->skel->progs.on_task, pid);
+	k->tasks_pid = pid;
+	return err ? err : tasks_read(k->tasks, each, ctx);
+}
+
+int kernel_side_task(struct kernel_side *k, uint32_t tid, kernel_side_task_fn each, void *ctx)
+{
+	union bpf_iter_link_info info = {.task = {.tid = tid}};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(k->skel->progs.on_task, &opts);
+	int err;
+
+	if (!link) /* older kernels iterate all tasks only */
+		return errno == ESRCH ? -ESRCH : kernel_side_tasks(k, 0, each, ctx);
+	err = tasks_read(link, each, ctx);
+	bpf_link__destroy(link);
 	return err;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/modules.h"
 #include "analysis/base/array.h"
-#include "analysis/base/debug_path.h"
 #include "collect/code_check.h"
 #include "collect/file_lease.h"
 #include "collect/module_hold.h"
@@ -78,6 +77,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 		mod->fd = target_map_file(pid, m->start, m->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
+		mod->made = about.made;
 		module_opened(mod);
 	}
 	send_record(c, &(struct record){.type = REC_MODULE,
@@ -150,42 +150,27 @@ static struct file_mapping *mapping_find(struct module_scan *s, const struct map
 	return NULL;
 }
 
-static int mapping_seen(void *ctx, const struct mapping *m)
+/* The same mapping as one of the target's perf map. False: it has none. */
+static bool made_mapping(struct module_scan *s, const struct mapping *m, struct mapping *made)
 {
-	struct module_scan *s = ctx;
+	if (!s->perf_map_tried)
+		s->perf_map = perf_map_of(s->c, s->target);
+	s->perf_map_tried = true;
+	*made = (struct mapping){.start = m->start,
+				 .end = m->end,
+				 .offset = m->start,
+				 .dev = PERF_MAP_DEV,
+				 .inode = (uint64_t)s->target->pid,
+				 .path = ""};
+	return s->perf_map;
+}
+
+/* A mapping that earlier scans did not find. Returns 0 or -ENOMEM. */
+static int mapping_add(struct module_scan *s, const struct mapping *m, uint32_t module)
+{
 	struct collector *c = s->c;
 	struct file_mapping *fm;
-	struct mapping made;
-	uint32_t module;
 
-	if (mapping_is_vdso(m)) {
-		if (m->end - m->start != vdso_size())
-			return 0;
-		made = *m;
-		made.dev = VDSO_DEV;
-		made.inode = 1;
-		m = &made;
-	} else if (!m->inode) {
-		if (!s->perf_map_tried)
-			s->perf_map = perf_map_of(c, s->target);
-		s->perf_map_tried = true;
-		if (!s->perf_map)
-			return 0;
-		made = (struct mapping){.start = m->start,
-					.end = m->end,
-					.offset = m->start,
-					.dev = PERF_MAP_DEV,
-					.inode = (uint64_t)s->target->pid,
-					.path = ""};
-		m = &made;
-	}
-
-	fm = mapping_find(s, m);
-	if (fm) {
-		fm->seen = true;
-		return 0;
-	}
-	module = module_of(c, s->target->pid, m);
 	if (!module || c->files.nr_mappings == MAX_MAPPINGS)
 		return 0;
 	if (array_grow(c->files.mappings, c->files.nr_mappings, c->files.cap_mappings,
@@ -201,6 +186,38 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 	mapping_send(c, fm, false);
 	c->files.changed = true;
 	return 0;
+}
+
+static int mapping_seen(void *ctx, const struct mapping *m)
+{
+	struct module_scan *s = ctx;
+	struct file_mapping *fm;
+	struct mapping made;
+	uint32_t module = 0;
+
+	if (mapping_is_vdso(m)) {
+		if (m->end - m->start != vdso_size())
+			return 0;
+		made = *m;
+		made.dev = VDSO_DEV;
+		made.inode = 1;
+		m = &made;
+	}
+	fm = m->inode ? mapping_find(s, m) : NULL;
+	if (!fm && m->inode)
+		module = module_of(s->c, s->target->pid, m);
+	if (!m->inode || (module && s->c->files.modules[module - 1].made)) {
+		if (!made_mapping(s, m, &made))
+			return 0;
+		fm = mapping_find(s, &made);
+		module = s->perf_map;
+		m = &made;
+	}
+	if (fm) {
+		fm->seen = true;
+		return 0;
+	}
+	return mapping_add(s, m, module);
 }
 
 static void mapping_drop(struct collector *c, unsigned int i)
@@ -447,33 +464,6 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 	if (err)
 		attachment_release(a, false);
 	return err;
-}
-
-/* Search below the target's root folder first, because a container has its own debug files. */
-static int open_debug(struct collector *c, pid_t pid, const char *name)
-{
-	char path[TARGET_PATH + 64];
-	int fd;
-
-	snprintf(path, sizeof(path), "usr/lib/debug/%s", name);
-	fd = opener_open(c->files.opener, pid, path);
-	return fd >= 0 ? fd : opener_open(c->files.opener, OPENER_HOST, path);
-}
-
-int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name)
-{
-	char path[TARGET_PATH];
-	struct file_module *m;
-	int fd = -ENOENT;
-
-	if (!module || module > c->files.nr_modules)
-		return -EINVAL;
-	m = &c->files.modules[module - 1];
-	if (debug_path_of_build_id(build_id, path, sizeof(path)) > 0)
-		fd = open_debug(c, m->pid, path);
-	if (fd < 0 && debug_path_of_link(m->path, name, path, sizeof(path)) > 0)
-		fd = open_debug(c, m->pid, path);
-	return fd;
 }
 
 void modules_release(struct collector *c)

@@ -37,6 +37,7 @@ struct file_module {
 	int fd; /* -1: not opened yet. If `remote`, an O_PATH descriptor, whose use never waits for
 		   the file system */
 	bool remote;
+	bool made; /* not a file of code: its mappings belong to the perf map */
 	int copy;  /* if `remote`: a copy of the content in memory; -1: not copied yet */
 	pid_t pid; /* process in which it was first seen */
 	uint64_t start, end;
@@ -90,7 +91,4 @@ int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach
 uint64_t mapping_address(const struct file_mapping *m, uint32_t module, uint64_t offset);
 /* The mapping at an address of a process; NULL: none. */
 const struct file_mapping *mapping_at(const struct collector *c, pid_t pid, uint64_t address);
-/* Open a separate debug file below /usr/lib/debug of the target or of the host. Returns a
- * descriptor or a negative errno. */
-int module_debug_file(struct collector *c, uint32_t module, const char *build_id, const char *name);
 void modules_release(struct collector *c);

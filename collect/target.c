@@ -317,9 +317,9 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 			continue;
 		m.dev = makedev(major, minor);
 		m.path = line + at;
-		/* keep anonymous code only if it has no name (a JIT compiler makes it), and the
-		 * vDSO */
-		if (!m.inode && m.path[0] && !mapping_is_vdso(&m))
+		/* keep anonymous code only if a JIT compiler may have made it, without a name or
+		 * with one that it chose (PR_SET_VMA_ANON_NAME), and the vDSO */
+		if (!m.inode && m.path[0] && strncmp(m.path, "[anon:", 6) && !mapping_is_vdso(&m))
 			continue;
 		err = each(ctx, &m);
 		n++;

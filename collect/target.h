@@ -91,6 +91,7 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx);
 struct map_file {
 	uint64_t size;
 	bool remote;
+	bool made; /* in memory and no ELF file: code that a compiler made at run time */
 };
 int target_map_file(pid_t pid, uint64_t start, uint64_t end, struct map_file *about);
 /*

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -93,6 +94,23 @@ static int map_find(struct map_order *o)
 	return fd;
 }
 
+/*
+ * True for a memfd, huge pages or shared memory whose content is no ELF file. JIT compilers that
+ * map their code twice, to write it here and to execute it there, keep it in such a file.
+ */
+static bool is_made(int fd)
+{
+	static const uint32_t in_memory[] = {TMPFS_MAGIC, HUGETLBFS_MAGIC, RAMFS_MAGIC};
+	char magic[4];
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) ||
+	    !any_of(i, ARRAY_SIZE(in_memory), (uint32_t)fs.f_type == in_memory[i]))
+		return false;
+	return pread(fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
+	       memcmp(magic, "\177ELF", sizeof(magic));
+}
+
 static int64_t file_work(void *argument, int *fd)
 {
 	struct map_order *o = argument;
@@ -104,6 +122,7 @@ static int64_t file_work(void *argument, int *fd)
 	if (!o->about.remote) {
 		*fd = reopen(path_fd);
 		close(path_fd);
+		o->about.made = *fd >= 0 && is_made(*fd);
 	}
 	return *fd < 0 ? *fd : 0;
 }

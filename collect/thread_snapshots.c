@@ -78,18 +78,14 @@ static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
 
 /* ---- records */
 
-uint32_t snapshots_letter(uint32_t state)
-{
-	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
-}
-
 uint64_t snapshots_since_start(const struct collector *c, uint64_t at)
 {
 	return at > c->start_ns ? at - c->start_ns : 0;
 }
 
 void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
-		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes)
+		    const struct pt_task_now *now, enum sleep_state sleep,
+		    const unsigned char *stack, uint32_t bytes)
 {
 	static uint64_t words[SNAPSHOT_STACK / 8];
 	char kernel[KERNEL_LINE], comm[PT_COMM + 1];
@@ -108,18 +104,20 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 							 .nr_regs = PT_REGS,
 							 .regs = (const uint64_t *)now->regs,
 							 .nr_words = stack ? bytes / 8 : 0,
-							 .words = words}});
+							 .words = words,
+							 .switches = sleep ? now->switches : 0}});
 }
 
 /* Send the sleep of a thread that was not sent yet, with its stack. */
-static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now)
+static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now,
+			  enum sleep_state sleep)
 {
 	if (!t->held || !t->pending || !(t->described || thread_describe(c, t)))
 		return;
 	t->wait->snapshot.weight_ns = t->pending;
 	t->wait->snapshot.at_ns = snapshots_since_start(c, now);
-	snapshots_send(c, &t->wait->snapshot, &t->now, t->moved || !t->bytes ? NULL : t->stack,
-		       t->bytes);
+	snapshots_send(c, &t->wait->snapshot, &t->now, sleep,
+		       t->moved || !t->bytes ? NULL : t->stack, t->bytes);
 	t->pending = 0;
 }
 
@@ -131,7 +129,7 @@ static void thread_ended(struct collector *c, struct snapshot_thread *t, uint64_
 {
 	thread_end(t, thread_find(c->thread_snapshots, t->now.tgid));
 	if (t->described)
-		thread_report(c, t, now);
+		thread_report(c, t, now, SLEEP_OVER);
 	thread_times(c, t, true);
 	thread_drop(c->thread_snapshots, t);
 }
@@ -212,7 +210,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 		if (due || !t->described)
 			thread_describe(s->c, t);
 		if (due) {
-			thread_report(s->c, t, s->now);
+			thread_report(s->c, t, s->now, STILL_ASLEEP);
 			thread_times(s->c, t, false);
 			t->reported = s->now;
 		}
@@ -220,7 +218,7 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 		return;
 	}
 	slept = thread_divide(t, now, slept, s->c->thread_snapshots->longest);
-	thread_report(s->c, t, s->now);
+	thread_report(s->c, t, s->now, SLEEP_OVER);
 	if (s->now - t->reported >= REPORT_MS * MS) {
 		thread_times(s->c, t, false);
 		t->reported = s->now;
@@ -345,7 +343,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	snapshot_wait(&now, &snapshot, &text);
 	snapshot_work(&now, &snapshot, &text);
 	snapshot.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
-	snapshots_send(c, &snapshot, &now, r->stack, r->bytes);
+	snapshots_send(c, &snapshot, &now, SLEEP_OVER, r->stack, r->bytes);
 }
 
 void snapshots_refill(struct collector *c)
@@ -412,7 +410,7 @@ void snapshots_end(struct collector *c)
 		if (!t->used)
 			continue;
 		if (l->walking) {
-			thread_report(c, t, now);
+			thread_report(c, t, now, SLEEP_OVER);
 			thread_times(c, t, false);
 		}
 		thread_drop(l, t);

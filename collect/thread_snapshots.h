@@ -12,6 +12,8 @@ struct collector;
 
 /* Carry out REQ_THREAD_SNAPSHOTS: start or stop the walk, or begin a request for open calls. */
 void snapshot_request(struct collector *c, const struct req_thread_snapshots *req);
+/* Carry out REQ_STACK_PIECE: read more of the stack of a thread, if it is still asleep. */
+void snapshot_piece(struct collector *c, const struct req_stack_piece *req);
 /* Send the sample of a running thread. `size`: bytes of the record. */
 void snapshot_running(struct collector *c, const struct pt_record_thread_snapshot *r, size_t size);
 /* Refill the allowance of running threads' stacks to be copied. */

@@ -228,6 +228,11 @@ static uint64_t open_since(struct collector *c, const struct pt_task_now *now)
 	return t.sys_start;
 }
 
+uint32_t snapshots_letter(uint32_t state)
+{
+	return !state ? 'R' : state & 2 ? 'D' : state & 4 ? 'T' : state & 8 ? 't' : 'S';
+}
+
 void open_report_call(struct collector *c, const struct pt_task_now *now, uint32_t kind,
 		      const unsigned char *stack, uint32_t bytes)
 {
@@ -248,7 +253,8 @@ void open_report_call(struct collector *c, const struct pt_task_now *now, uint32
 		snapshot.asleep_ns = now->clock_ns - now->ran_ns;
 	if (since && at > since)
 		snapshot.open_ns = at - since;
-	snapshots_send(c, &snapshot, now, stack, bytes);
+	snapshots_send(c, &snapshot, now, kind == WITNESS_SLEEP ? STILL_ASLEEP : SLEEP_OVER, stack,
+		       bytes);
 }
 
 bool snapshot_is_still(const struct pt_task_now *now, const struct pt_task_now *before)

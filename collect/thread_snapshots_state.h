@@ -118,9 +118,12 @@ bool thread_describe(struct collector *c, struct snapshot_thread *t);
 /* ---- thread_snapshots.c */
 uint32_t snapshots_letter(uint32_t state);
 uint64_t snapshots_since_start(const struct collector *c, uint64_t at);
-/* Send a snapshot, with its stack if there is one. */
+/* Send a snapshot, with its stack if there is one. If the thread is still asleep, more of its stack
+ * can be read (REQ_STACK_PIECE). */
+enum sleep_state { SLEEP_OVER = 0, STILL_ASLEEP };
 void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
-		    const struct pt_task_now *now, const unsigned char *stack, uint32_t bytes);
+		    const struct pt_task_now *now, enum sleep_state sleep,
+		    const unsigned char *stack, uint32_t bytes);
 uint32_t snapshots_only_pid(const struct collector *c);
 /*
  * True if a thread is still in the sleep in which it was seen. The freezer may stop a sleeping

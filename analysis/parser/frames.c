@@ -16,6 +16,17 @@ uint32_t frames_innermost_first(const struct parsed_frames *a, struct rec_frame 
 	return nr;
 }
 
+uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+{
+	uint32_t nr = frames_innermost_first(a, out, max);
+
+	if (nr && a->stop) {
+		nr = nr < max ? nr + 1 : nr;
+		out[nr - 1] = (struct rec_frame){.function = CALLERS_UNKNOWN};
+	}
+	return nr;
+}
+
 /* Copy the `nr` innermost frames, starting with the outermost of them. */
 static uint32_t inwards(const struct parsed_frames *a, uint32_t nr, struct rec_frame *out,
 			uint32_t max)

@@ -21,7 +21,8 @@ static STRUCT_TABLE(parse_request,
 	ARRAY(parse_request, mappings, nr_mappings, FIELD_STRUCTS, PARSE_MAX_MAPPINGS,
 	      &parse_mapping_layout),
 	ARRAY(parse_request, regs, nr_regs, FIELD_U64S, PARSE_MAX_REGS, NULL),
-	ARRAY(parse_request, words, nr_words, FIELD_U64S, PARSE_MAX_WORDS, NULL));
+	ARRAY(parse_request, words, nr_words, FIELD_U64S, PARSE_MAX_WORDS, NULL),
+	ARRAY(parse_request, pieces, nr_pieces, FIELD_U64S, STACK_PIECES_WORDS, NULL));
 
 static STRUCT_TABLE(parsed_module,
 	HEAD(parsed_module),

@@ -104,6 +104,8 @@ struct parse_request {
 	const uint64_t *regs;
 	uint32_t nr_words;
 	const uint64_t *words; /* stack memory from the stack pointer upwards */
+	uint32_t nr_pieces;    /* UNWIND: further stack memory, as in REC_RAW_SNAPSHOT */
+	const uint64_t *pieces;
 };
 
 /* What the answer to a request begins with: what it repeats of the request, and its error. */

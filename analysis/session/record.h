@@ -91,6 +91,7 @@ enum record_type {
 	REC_RAW_SNAPSHOT, /* a thread snapshot with the raw stack; becomes a REC_THREAD_SNAPSHOT */
 	REC_ALIVE,	  /* the collector's loop goes round; several times a second */
 	REC_RAW_TRACE,	  /* the raw user stack of a REC_TRACE, to be unwound: may hold secrets */
+	REC_STACK_PIECE,  /* answer to REQ_STACK_PIECE: may hold secrets */
 
 	/* requests */
 	REQ_HEARTBEAT = 0x100, /* the front lives (at least every 500 ms) */
@@ -109,6 +110,7 @@ enum record_type {
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
 	REQ_CHOICE,	      /* count only the calls of these threads */
+	REQ_STACK_PIECE,      /* read more of the stack of a thread that is still asleep */
 };
 
 enum layer {
@@ -282,8 +284,7 @@ struct rec_cost {
 	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
-	uint64_t step_ns; /* what one hit costs where the kernel steps over the instruction; 0: not
-			     known */
+	uint64_t step_ns;	/* what one hit costs where the kernel single-steps; 0: not known */
 	uint64_t
 	    allowed_ns; /* that the targets may lose by --max-overhead; 0: not known, or no limit */
 	uint64_t attach_ns;    /* part of `ns`: attaching and removing probes */
@@ -345,8 +346,7 @@ struct rec_ack {
 	uint64_t at_ns;
 };
 
-/* Epoch of a REC_REFUSED: REQ_TARGET was refused, and another process may be named. Such a record
- * is not saved. */
+/* Epoch of a REC_REFUSED of REQ_TARGET: another process may be named. It is not saved. */
 #define REFUSED_TARGET UINT32_MAX
 
 struct rec_refused {
@@ -563,8 +563,7 @@ struct rec_file {
 	uint32_t debug; /* 1: a separate debug file */
 };
 
-/* The stack of a thread inside a call of f0. Unwound by the front's parser, it becomes a
- * REC_WITNESS. */
+/* The stack of a thread inside a call of f0. The front's parser makes a REC_WITNESS of it. */
 struct rec_stack {
 	uint32_t op, epoch;
 	uint32_t pid, tid;
@@ -641,6 +640,8 @@ struct record {
 		struct rec_steal steal;
 		struct rec_raw_trace raw_trace;
 		struct rec_raw_snapshot raw_snapshot;
+		struct rec_stack_piece stack_piece;
+		struct req_stack_piece req_stack_piece;
 		struct rec_new_return new_return;
 		struct rec_file file;
 		struct rec_bye bye;

@@ -210,7 +210,13 @@ static STRUCT_TABLE(rec_stack,
 static STRUCT_TABLE(rec_raw_snapshot,
 	STRUCT(rec_raw_snapshot, snapshot, &rec_thread_snapshot_layout),
 	ARRAY(rec_raw_snapshot, regs, nr_regs, FIELD_U64S, 32, NULL),
-	ARRAY(rec_raw_snapshot, words, nr_words, FIELD_U64S, 4096, NULL));
+	ARRAY(rec_raw_snapshot, words, nr_words, FIELD_U64S, 4096, NULL),
+	FIELDS(rec_raw_snapshot, switches),
+	ARRAY(rec_raw_snapshot, pieces, nr_pieces, FIELD_U64S, STACK_PIECES_WORDS, NULL));
+
+static STRUCT_TABLE(rec_stack_piece,
+	FIELDS(rec_stack_piece, tid, wanted, address),
+	ARRAY(rec_stack_piece, words, nr_words, FIELD_U64S, STACK_PIECE_WORDS, NULL));
 
 static STRUCT_TABLE(rec_bye,
 	FIELDS(rec_bye, error));
@@ -266,6 +272,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_ALIVE] = &empty_layout,
 	    [REC_STACK] = &rec_stack_layout,
 	    [REC_RAW_SNAPSHOT] = &rec_raw_snapshot_layout,
+	    [REC_STACK_PIECE] = &rec_stack_piece_layout,
 	};
 
 	if (type < sizeof(layouts) / sizeof(layouts[0]) && layouts[type])

@@ -21,9 +21,12 @@
 /* One frame of a stack. */
 struct rec_frame {
 	uint32_t module;
-	uint64_t offset;   /* the innermost frame's instruction; else the return address */
-	uint64_t function; /* first byte of the function that contains it */
+	uint64_t offset; /* the innermost frame's instruction; else the return address */
+	/* first byte of the function that contains it; module 0: 0 or CALLERS_UNKNOWN */
+	uint64_t function;
 };
+/* `function` of a last frame that stands for callers which are not known: the stack was cut. */
+#define CALLERS_UNKNOWN UINT64_MAX
 
 enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
 
@@ -185,6 +188,39 @@ struct rec_raw_snapshot {
 	uint32_t nr_regs;
 	const uint64_t *regs; /* in the order of struct rec_stack */
 	uint32_t nr_words;
+	const uint64_t *words;
+	/* how often the thread had left its CPU, if it was still asleep when this was sent; else 0
+	 */
+	uint64_t switches;
+	/*
+	 * What REC_STACK_PIECE records have added above the words: an address, a number of words
+	 * and these words, for each of at most STACK_PIECES pieces. The collector sends none.
+	 */
+	uint32_t nr_pieces;
+	const uint64_t *pieces;
+};
+
+enum {
+	STACK_PIECE_WORDS = 256, /* at most */
+	STACK_PIECES = 8,
+	STACK_PIECES_WORDS = STACK_PIECES * (STACK_PIECE_WORDS + 2),
+};
+
+/*
+ * Read the stack of a thread around `address`, where the unwinder needs a word that the copy does
+ * not have: a frame between was larger than the copy.
+ */
+struct req_stack_piece {
+	uint32_t pid, tid;
+	uint64_t switches, sp; /* of the REC_RAW_SNAPSHOT */
+	uint64_t address;
+};
+
+struct rec_stack_piece {
+	uint32_t tid;
+	uint64_t wanted;   /* the address of the request */
+	uint64_t address;  /* of the first word */
+	uint32_t nr_words; /* 0: the thread has moved, or there is no such memory */
 	const uint64_t *words;
 };
 

@@ -47,6 +47,10 @@ static STRUCT_TABLE(req_waits,
 
 static STRUCT_TABLE(req_thread_snapshots,
 	FIELDS(req_thread_snapshots, reason, round, op, stop));
+
+static STRUCT_TABLE(req_stack_piece,
+	FIELDS(req_stack_piece, pid, tid, switches, sp, address));
+
 static STRUCT_TABLE(rec_chosen,
 	FIELDS(rec_chosen, id, is_process));
 
@@ -75,6 +79,7 @@ const struct struct_layout *request_layout(unsigned int type)
 	    [REQ_THREAD_SNAPSHOTS] = &req_thread_snapshots_layout,
 	    [REQ_LEARN] = &req_learn_layout,
 	    [REQ_WAITS] = &req_waits_layout,
+	    [REQ_STACK_PIECE] = &req_stack_piece_layout,
 	    [REC_CHOICE] = &rec_choice_layout,
 	    [REQ_CHOICE] = &rec_choice_layout,
 	};

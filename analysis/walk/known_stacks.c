@@ -61,14 +61,22 @@ static bool same_function(const struct rec_frame *a, const struct rec_frame *b)
 	return a->function || b->function ? a->function == b->function : a->offset == b->offset;
 }
 
-/* A function may have called the next one from several places. */
+/*
+ * True if the innermost frames of `k` are those of `l`. A function may have called the next one
+ * from several places.
+ */
+static bool ends_in(const struct known_stack *k, const struct rec_thread_snapshot *l)
+{
+	bool same = k->nr >= l->nr_frames;
+
+	for (uint32_t i = 0; same && i < l->nr_frames; i++)
+		same = same_function(&k->frames[k->nr - l->nr_frames + i], &l->frames[i]);
+	return same;
+}
+
 static bool same_frames(const struct known_stack *k, const struct rec_thread_snapshot *l)
 {
-	bool same = k->nr == l->nr_frames;
-
-	for (uint32_t i = 0; same && i < k->nr; i++)
-		same = same_function(&k->frames[i], &l->frames[i]);
-	return same;
+	return k->nr == l->nr_frames && ends_in(k, l);
 }
 
 void known_stacks_note(struct known_stacks *k, struct stack_place at,
@@ -100,5 +108,17 @@ bool known_stacks_fill(const struct known_stacks *k, struct stack_place at,
 		return false;
 	l->nr_frames = s->nr;
 	l->frames = s->frames;
+	return true;
+}
+
+bool known_stacks_complete(const struct known_stacks *k, struct stack_place at,
+			   struct rec_thread_snapshot *l)
+{
+	const struct known_stack *s = &k->slot[slot_of(at)];
+
+	if (!is_at(s, at) || !ends_in(s, l) || !known_stacks_fill(k, at, l))
+		return false;
+	l->stop = 0;
+	l->stop_text = "";
 	return true;
 }

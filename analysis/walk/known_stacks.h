@@ -37,3 +37,6 @@ void known_stacks_note(struct known_stacks *k, struct stack_place at,
  */
 bool known_stacks_fill(const struct known_stacks *k, struct stack_place at,
 		       struct rec_thread_snapshot *l);
+/* The same for a sleep whose stack was cut, if its frames are the innermost of those stored. */
+bool known_stacks_complete(const struct known_stacks *k, struct stack_place at,
+			   struct rec_thread_snapshot *l);

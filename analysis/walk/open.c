@@ -97,3 +97,11 @@ bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_
 	}
 	return false;
 }
+
+bool open_may_match(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask)
+{
+	uint32_t frame;
+
+	return !ask->syscall && ask->function.module && (snapshot->stop || !snapshot->nr_frames) &&
+	       !open_matches(snapshot, ask, &frame);
+}

@@ -40,3 +40,5 @@ struct open_ask {
  */
 bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
 		  uint32_t *frame);
+/* Returns true if it is not known whether the thread is in such a call: its stack is incomplete. */
+bool open_may_match(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask);

@@ -172,8 +172,10 @@ static void step_frames(struct descent_of *d, const struct rec_thread_snapshot *
 		}
 		if (key.kind == WALK_FUNCTION)
 			key.function = (struct rec_code){f->module, f->function};
-		else
+		else {
 			key.name = 1 + !f->module; /* differs from missing callers */
+			key.function.module = f->module;
+		}
 		step(d, key);
 		d->site = (struct rec_code){
 		    f->module,

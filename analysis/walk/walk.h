@@ -64,7 +64,7 @@ bool walk_is_empty(const struct walk *w);
 enum walk_node_kind {
 	WALK_PROCESS = 0, /* the parent of all roots */
 	WALK_FUNCTION,
-	WALK_UNKNOWN, /* generated code, or callers that are not known */
+	WALK_UNKNOWN, /* code without a name, or callers that are not known */
 	WALK_SYSCALL,
 	WALK_KERNEL,
 };
@@ -72,8 +72,9 @@ enum walk_node_kind {
 struct walk_node {
 	uint32_t parent; /* index in `nodes`; the process is its own parent */
 	enum walk_node_kind kind;
-	struct rec_code function; /* WALK_FUNCTION */
-	const char *name;	  /* WALK_SYSCALL, WALK_KERNEL; else "" */
+	/* WALK_FUNCTION; of WALK_UNKNOWN the module, 0 if the code belongs to no file */
+	struct rec_code function;
+	const char *name; /* WALK_SYSCALL, WALK_KERNEL; else "" */
 	struct rec_code
 	    site; /* the call site that most often led to this node; module 0: not known */
 	double share[WALK_CLASSES]; /* share of all time, inclusive of callees */

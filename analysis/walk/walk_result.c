@@ -311,7 +311,7 @@ static void nodes_fill(struct walk_making *m)
 			r->nodes[i].name = m->w->names[n->name];
 		for (int c = 0; c < WALK_CLASSES; c++)
 			r->nodes[i].share[c] = walk_inclusive(m, n, (enum walk_class)c) / m->total;
-		if (n->kind == WALK_UNKNOWN && n->parent && n->self)
+		if (n->kind == WALK_UNKNOWN && !n->function.module && n->parent && n->self)
 			for (int c = 0; c < WALK_CLASSES; c++)
 				r->unnamed += walk_own(m, n, (enum walk_class)c) / m->total;
 		if (n->kind == WALK_UNKNOWN && !n->parent && i)

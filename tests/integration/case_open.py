@@ -109,6 +109,74 @@ def nothing():
     equal("no such function", run_peaktop("descend", "-p", target.pid, "--open", "-f", "no_such_function")[0], 2)
 
 
+def deep(mode):
+    """The target whose worker is below two frames that are larger than the copied part of a stack, once it is there."""
+    target = Target("deep_frames", mode)
+    target.go()
+    tasks = "/proc/%d/task" % target.pid
+
+    def there():
+        names = {open("%s/%s/comm" % (tasks, tid)).read().strip(): tid for tid in os.listdir(tasks)}
+        states = {name: open("%s/%s/stat" % (tasks, tid)).read().rpartition(")")[2].split()[0] for name, tid in names.items()}
+        return states.get("worker") == ("S" if mode == "stuck" else "R") and states.get("deep_frames") == "S"
+    wait_for(there, "the worker to be below large()", 60)
+    return target
+
+
+@case("a thread that sleeps below frames of 120 KB is found with all of its callers")
+def large_frames():
+    target = deep("stuck")
+    document = ask(target, "-f", "serve")
+    equal("threads", sorted(by_name(document)), ["worker"])
+    worker = by_name(document)["worker"]
+    in_order(worker, "work", "serve", "large", "again", "leaf", "read")
+    check("incomplete" not in worker, "%s" % worker)
+    equal("threads of which it is not known", document["threads_unknown"], 0)
+    equal("no thread is in it", ask(target, "-f", "compute", status=1)["threads_unknown"], 0)
+    target.say("")
+    target.truth()
+
+
+@case("of a running thread whose stack was cut it is said that its calls are not known")
+def cut_stack():
+    target = deep("spin")
+    document = ask(target, "-f", "serve", status=1)
+    equal("open calls", document["open_calls"], [])
+    equal("threads of which it is not known", document["threads_unknown"], 1)
+    got, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "serve")
+    equal("exit status", got, 1)
+    for wanted in ("it is not known whether a thread is in serve now", "1 of 2 threads may be in it: its stack is incomplete"):
+        check(wanted in program.text(), "%r in: %s" % (wanted, program.text()))
+    check("0 of 2" not in program.text(), program.text())
+    target.say("")
+    target.truth()
+
+
+@case("code made at run time is named by its map for perf, whatever memory it is in; code of a file by the file")
+def made():
+    target = Target("made_memory")
+    target.go()
+    kinds = ["anonymous", "file", "memfd", "named", "shared", "shm"]
+    tasks = "/proc/%d/task" % target.pid
+
+    def waits():
+        names = [open("%s/%s/comm" % (tasks, tid)).read().strip() for tid in os.listdir(tasks)]
+        calls = [open("%s/%s/syscall" % (tasks, tid)).read().split()[0] for tid in os.listdir(tasks)]
+        return set(kinds) <= set(names) and set(calls) == {"0"}
+    wait_for(waits, "the threads to wait in read()", 60)
+    calls = by_name(ask(target, "-f", "serve"))
+    check(set(kinds) <= set(calls), "threads in serve(): %s" % sorted(calls))
+    for kind in sorted(calls):
+        if kind == "file":
+            in_order(calls[kind], "serve", "callback_each", "wait_here", "read")
+        else:
+            in_order(calls[kind], "serve", "made_" + kind, "wait_here", "read")
+        check("incomplete" not in calls[kind], "%s" % calls[kind])
+    check("made_file" not in functions(calls["file"]), "the map is wrong about it: %s" % functions(calls["file"]))
+    target.say("")
+    target.truth()
+
+
 @case("on the screen: Enter on the open calls of a function shows where they are and since when")
 def screen():
     need("tmux")

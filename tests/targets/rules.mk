@@ -151,7 +151,8 @@ $(T)/libcallback.so: tests/targets/culprit_callback_library.c
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) -O3 -fomit-frame-pointer -fvisibility=hidden -shared -fPIC -Wl,-soname,libcallback.so -s -o $@ $<
-$(T)/culprit_late: $(T)/libcallback.so
+$(T)/culprit_late $(T)/made_memory: $(T)/libcallback.so
+TLIBS_made_memory := -ldl
 $(T)/culprit_lto: tests/targets/culprit_lto.c tests/targets/culprit_lto_part.c
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"

@@ -61,7 +61,7 @@ static const uint16_t all_types[] = {
     REC_TRACE,	       REC_NAME,	 REC_OBJECT,
     REC_STEAL,	       REC_RAW_TRACE,	 REQ_WAITS,
     REC_CHOICE,	       REQ_CHOICE,	 REC_BUILD_ID,
-    REC_SAVED_PROFILE,
+    REC_SAVED_PROFILE, REC_STACK_PIECE,	 REQ_STACK_PIECE,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

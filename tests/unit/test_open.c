@@ -83,10 +83,31 @@ static void test_matches(void **state)
 	open_calls_free(o);
 }
 
+/* A stack that was cut, or that could not be read, does not say where it is not. */
+static void test_may_match(void **state)
+{
+	const struct rec_frame frames[] = {{1, 0x108, 0x100}, {1, 0x208, 0x200}};
+	struct open_ask any = {0}, by_call = {.syscall = "poll"},
+			by_function = {.function = {1, 0x200}}, other = {.function = {2, 0x200}};
+	struct rec_thread_snapshot snapshot = {
+	    .sleep = {.syscall = 0, .call = "read"}, .nr_frames = 2, .frames = frames};
+
+	assert_false(open_may_match(&snapshot, &other));
+	snapshot.stop = 1;
+	assert_true(open_may_match(&snapshot, &other));
+	assert_false(open_may_match(&snapshot, &by_function));
+	assert_false(open_may_match(&snapshot, &by_call));
+	assert_false(open_may_match(&snapshot, &any));
+	snapshot.stop = 0;
+	snapshot.nr_frames = 0;
+	assert_true(open_may_match(&snapshot, &by_function));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds),
-					   cmocka_unit_test(test_matches)};
+					   cmocka_unit_test(test_matches),
+					   cmocka_unit_test(test_may_match)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

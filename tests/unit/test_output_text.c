@@ -319,6 +319,42 @@ static void test_walk_wait_in_unnamed(void **state)
 	assert_string_equal(walk_status(&result), "root cause found");
 }
 
+/* Stacks that were cut above the first frame may belong to anything: no root cause. */
+static void test_walk_cut(void **state)
+{
+	struct walk_node nodes[] = {{.kind = WALK_PROCESS},
+				    {.kind = WALK_UNKNOWN},
+				    {.kind = WALK_FUNCTION, .parent = 1},
+				    {.kind = WALK_FUNCTION}};
+	const uint32_t whole[] = {3}, cut[] = {1, 2};
+	struct walk_path paths[] = {{.class = WALK_WORK,
+				     .share = 0.5,
+				     .cause.kind = CAUSE_IO,
+				     .nr_frames = 1,
+				     .frames = whole},
+				    {.class = WALK_WORK,
+				     .share = 0.3,
+				     .cause.kind = CAUSE_IO,
+				     .nr_frames = 2,
+				     .frames = cut}};
+	struct walk_result result = {.settled = true,
+				     .lead = WALK_WORK,
+				     .share[WALK_WORK] = 0.8,
+				     .nr_paths = 2,
+				     .paths = paths,
+				     .nr_nodes = 4,
+				     .nodes = nodes};
+
+	assert_string_equal(walk_status(&result), "root cause found");
+	paths[0].share = 0.4;
+	paths[1].share = 0.4;
+	assert_string_equal(walk_status(&result), "partly explained");
+	paths[0] = paths[1];
+	paths[0].share = 0.7;
+	result.nr_paths = 1;
+	assert_string_equal(walk_status(&result), "partly explained");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +369,7 @@ int main(void)
 	    cmocka_unit_test(test_wrap),
 	    cmocka_unit_test(test_walk_spread),
 	    cmocka_unit_test(test_walk_wait_in_unnamed),
+	    cmocka_unit_test(test_walk_cut),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -219,12 +219,25 @@ static void frames_in_both_directions(void **state)
 {
 	const struct parsed_frame in[] = {
 	    {1, 0x11, 0x10, 0x7000, 0}, {1, 0x21, 0x20, 0x7100, 0}, {2, 0x31, 0x30, 0x7200, 0}};
-	const struct parsed_frames a = {.nr = 3, .frames = in};
+	struct parsed_frames a = {.nr = 3, .frames = in};
 	struct rec_frame out[4];
 
 	assert_int_equal(frames_innermost_first(&a, out, 4), 3);
 	assert_int_equal(out[0].offset, 0x11);
 	assert_int_equal(frames_innermost_first(&a, out, 2), 2);
+	assert_int_equal(frames_callers(&a, out, 4), 3);
+	/* a stack that was cut ends in callers that are not known */
+	a.stop = 1;
+	assert_int_equal(frames_callers(&a, out, 4), 4);
+	assert_int_equal(out[2].module, a.frames[2].module);
+	assert_int_equal(out[3].module, 0);
+	assert_true(out[3].function == CALLERS_UNKNOWN);
+	assert_int_equal(frames_callers(&a, out, 3), 3);
+	assert_true(out[2].function == CALLERS_UNKNOWN);
+	a.nr = 0;
+	assert_int_equal(frames_callers(&a, out, 4), 0);
+	a.nr = 3;
+	a.stop = 0;
 	assert_int_equal(out[1].function, 0x20);
 	assert_int_equal(frames_outermost_first(&a, out, 4), 3);
 	assert_int_equal(out[0].module, 2);
@@ -278,6 +291,39 @@ static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 	seen.frames = others;
 	known_stacks_note(k, at, &seen);
 	assert_false(known_stacks_fill(k, at, &bare));
+	known_stacks_free(k);
+}
+
+static void a_cut_stack_at_a_known_place_gets_its_callers(void **state)
+{
+	const struct rec_frame frames[] = {{1, 0x11, 0x10}, {1, 0x21, 0x20}, {1, 0x31, 0x30}};
+	const struct rec_frame inner[] = {{1, 0x21, 0x20}, {1, 0x32, 0x30}};
+	const struct rec_frame others[] = {{1, 0x91, 0x90}, {1, 0x31, 0x30}};
+	uint64_t regs[20] = {[16] = 0x401000, [19] = 0x7ffe0000};
+	struct rec_thread_snapshot seen = {
+	    .pid = 9, .tid = 10, .kind = WITNESS_SLEEP, .nr_frames = 3, .frames = frames};
+	struct rec_thread_snapshot cut = {.pid = 9,
+					  .tid = 10,
+					  .kind = WITNESS_SLEEP,
+					  .stop = 1,
+					  .stop_text = "cut",
+					  .nr_frames = 2,
+					  .frames = others};
+	struct stack_place at = stack_place_of(&seen, regs, 20);
+	struct known_stacks *k = known_stacks_new();
+
+	assert_non_null(k);
+	assert_false(known_stacks_complete(k, at, &cut));
+	known_stacks_note(k, at, &seen);
+	/* it was reached from elsewhere */
+	assert_false(known_stacks_complete(k, at, &cut));
+	assert_int_equal(cut.nr_frames, 2);
+	assert_int_equal(cut.stop, 1);
+	cut.frames = inner;
+	assert_true(known_stacks_complete(k, at, &cut));
+	assert_int_equal(cut.nr_frames, 3);
+	assert_int_equal(cut.stop, 0);
+	assert_string_equal(cut.stop_text, "");
 	known_stacks_free(k);
 }
 
@@ -338,6 +384,7 @@ int main(void)
 	    cmocka_unit_test(a_group_of_goroutines_is_no_lock),
 	    cmocka_unit_test(frames_in_both_directions),
 	    cmocka_unit_test(a_sleep_at_a_known_place_gets_its_frames),
+	    cmocka_unit_test(a_cut_stack_at_a_known_place_gets_its_callers),
 	    cmocka_unit_test(open_fnodes_are_frames),
 	    cmocka_unit_test(a_step_hides_short_calls),
 	};

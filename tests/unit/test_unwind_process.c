@@ -680,6 +680,64 @@ static void test_announced(void **state)
 	finish();
 }
 
+/* A copy that ends too early, and then the piece of the stack that is needed. */
+static void test_pieces(void **state)
+{
+	enum { WORDS = 200 };
+	static struct parse_mapping list[PROCESS_MAPS];
+	uint64_t words[8], piece[2 + WORDS];
+	struct user_regs_struct regs;
+	struct parse_request mappings = {.pid = 1, .mappings = list};
+	struct parse_request request = {.pid = 1,
+					.nr_regs = PARSE_MAX_REGS,
+					.regs = (const uint64_t *)(const void *)&regs,
+					.nr_words = 8,
+					.words = words};
+	struct parse_request module = {.text = ""};
+	unsigned int i, nr;
+	uint64_t missing;
+
+	start(run_deep);
+	unwind_child(look(COPY));
+	server_begin();
+	assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+	assert_int_equal(process_read(child, regs.rsp, words, sizeof(words)), sizeof(words));
+	for (i = 0; i < process.nr_maps; i++)
+		list[i] = (struct parse_mapping){process.maps[i].module, process.maps[i].start,
+						 process.maps[i].end, process.maps[i].offset};
+	mappings.nr_mappings = (uint32_t)process.nr_maps;
+	for (i = 1; i <= process.nr_modules; i++) {
+		module.module = i;
+		if (process.path[i][0] == '/')
+			serve(PARSE_ADD_MODULE, &module,
+			      open(process.path[i], O_RDONLY | O_CLOEXEC));
+	}
+	serve(PARSE_MAPPINGS, &mappings, -1);
+	serve(PARSE_UNWIND, &request, -1);
+	assert_int_equal(answer.frames.stop, UNWIND_END_OF_COPY);
+	missing = answer.frames.missing;
+	nr = answer.frames.nr;
+	assert_true(missing >= regs.rsp + sizeof(words) && nr < stack.nr);
+	/* a piece that says to be longer than it is gives nothing */
+	piece[0] = missing - 64;
+	piece[1] = WORDS + 1;
+	assert_int_equal(process_read(child, piece[0], piece + 2, sizeof(uint64_t) * WORDS),
+			 sizeof(uint64_t) * WORDS);
+	request.pieces = piece;
+	request.nr_pieces = 2 + WORDS;
+	serve(PARSE_UNWIND, &request, -1);
+	assert_int_equal(answer.frames.missing, missing);
+	assert_int_equal(answer.frames.nr, nr);
+	piece[1] = WORDS;
+	serve(PARSE_UNWIND, &request, -1);
+	assert_int_not_equal(answer.frames.missing, missing);
+	assert_true(answer.frames.nr > nr && answer.frames.nr <= stack.nr);
+	for (i = 0; i + 1 < answer.frames.nr; i++)
+		assert_int_equal(answer.frames.frames[i].cfa, stack.frames[i].cfa);
+	server_end();
+	finish();
+}
+
 static int32_t error_of(uint32_t pid)
 {
 	uint64_t regs[PARSE_MAX_REGS] = {0};
@@ -734,7 +792,7 @@ int main(void)
 	    cmocka_unit_test(test_deep),	 cmocka_unit_test(test_every_instruction),
 	    cmocka_unit_test(test_worker),	 cmocka_unit_test(test_inlines),
 	    cmocka_unit_test(test_many_inlines), cmocka_unit_test(test_announced),
-	    cmocka_unit_test(test_bounded),
+	    cmocka_unit_test(test_pieces),	 cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

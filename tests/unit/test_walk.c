@@ -743,6 +743,35 @@ static void test_unnamed(void **state)
 	walk_free(w);
 }
 
+/* Code of a file without symbols was not made at run time. */
+static void test_without_symbols(void **state)
+{
+	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN},
+				     {.module = LIBC, .offset = 0x1234}};
+	struct record rec = {.type = REC_THREAD_SNAPSHOT};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	rec.snapshot = (struct rec_thread_snapshot){.weight_ns = 10,
+						    .pid = 3,
+						    .kind = WITNESS_RUN,
+						    .comm = "",
+						    .sleep = running,
+						    .kernel = "",
+						    .stop_text = "",
+						    .nr_frames = 2,
+						    .frames = frames};
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(walk_feed(w, &rec), 0);
+	thread(w, 7, 100, 100, 0);
+	r = result_of(w);
+	assert_path(&r, 0, "200 ?");
+	near(r.unnamed, 0);
+	assert_int_equal(r.nodes[r.paths[0].frames[1]].function.module, LIBC);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 /* More functions than there is room for: shares of what is known stay right. */
 static void test_full(void **state)
 {
@@ -844,6 +873,7 @@ int main(void)
 	    cmocka_unit_test(test_flat),
 	    cmocka_unit_test(test_not_flat),
 	    cmocka_unit_test(test_unnamed),
+	    cmocka_unit_test(test_without_symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,9 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 	case REC_RAW_SNAPSHOT:
 		snapshots_take(f, rec);
 		break;
+	case REC_STACK_PIECE:
+		snapshots_piece(f, &rec->stack_piece);
+		break;
 	case REC_RAW_TRACE:
 		traces_take(f, rec);
 		break;

@@ -4,12 +4,14 @@
 
 #include "analysis/parser/frames.h"
 #include "analysis/walk/known_stacks.h"
+#include "tui/engine/cut_stacks.h"
 #include "tui/engine/front_state.h"
 #include "tui/engine/stack_queue.h"
 
 struct front_snapshots {
 	struct known_stacks *known;
 	struct stack_queue queue;
+	struct cut_stacks cut; /* that wait for a piece of the stack */
 	uint32_t last_ack;
 };
 
@@ -34,8 +36,11 @@ static void unwound(struct front *f, const struct record *rec, const struct pars
 {
 	const struct rec_raw_snapshot *raw = &rec->raw_snapshot;
 	struct rec_thread_snapshot snapshot = raw->snapshot;
+	struct stack_place at = stack_place_of(&raw->snapshot, raw->regs, raw->nr_regs);
 	struct rec_frame frames[PARSE_MAX_FRAMES];
 
+	if (p && !p->error && cut_stacks_ask(&f->snapshots->cut, f, rec, p))
+		return;
 	if (!p || p->error) {
 		feed_bare(f, raw,
 			  p ? "the stack could not be read"
@@ -46,8 +51,9 @@ static void unwound(struct front *f, const struct record *rec, const struct pars
 	snapshot.stop_text = p->stop && p->reason ? p->reason : "";
 	snapshot.nr_frames = frames_outermost_first(p, frames, PARSE_MAX_FRAMES);
 	snapshot.frames = frames;
-	known_stacks_note(f->snapshots->known, stack_place_of(&snapshot, raw->regs, raw->nr_regs),
-			  &snapshot);
+	known_stacks_note(f->snapshots->known, at, &snapshot);
+	if (p->missing)
+		known_stacks_complete(f->snapshots->known, at, &snapshot);
 	snapshot_feed(f, &snapshot);
 }
 
@@ -91,6 +97,15 @@ void snapshots_take(struct front *f, const struct record *rec)
 		feed_bare(f, raw, "the thread continued while its stack was read");
 }
 
+void snapshots_piece(struct front *f, const struct rec_stack_piece *piece)
+{
+	struct record *rec = f->snapshots ? cut_stacks_take(&f->snapshots->cut, piece) : NULL;
+
+	if (rec)
+		stack_queue_add(&f->snapshots->queue, rec);
+	free(rec);
+}
+
 void snapshots_move(struct front *f)
 {
 	if (f->snapshots)
@@ -107,12 +122,13 @@ bool front_snapshots_complete(const struct front *f, uint32_t round)
 {
 	const struct front_snapshots *s = f->snapshots;
 
-	return s && s->last_ack >= round && stack_queue_is_empty(&s->queue);
+	return s && s->last_ack >= round && !front_snapshots_pending(f);
 }
 
 bool front_snapshots_pending(const struct front *f)
 {
-	return f->snapshots && !stack_queue_is_empty(&f->snapshots->queue);
+	return f->snapshots && (!stack_queue_is_empty(&f->snapshots->queue) ||
+				(f->snapshots->cut.nr && !f->collector.closed));
 }
 
 void snapshots_release(struct front *f)
@@ -120,6 +136,7 @@ void snapshots_release(struct front *f)
 	if (!f->snapshots)
 		return;
 	stack_queue_release(&f->snapshots->queue);
+	cut_stacks_release(&f->snapshots->cut);
 	known_stacks_free(f->snapshots->known);
 	free(f->snapshots);
 	f->snapshots = NULL;

@@ -78,7 +78,7 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 		stacks_mappings_forget(f);
 	else if (driver_of_syscall(f->stream.driver))
 		/* f0 is a system call: all frames are its callers */
-		n = frames_innermost_first(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+		n = frames_callers(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
 	driver_stack(f->stream.driver, &p->stack, frames, n);

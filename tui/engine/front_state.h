@@ -277,6 +277,8 @@ void stacks_mappings_forget(struct front *f);
 
 /* front_snapshots.c */
 void snapshots_take(struct front *f, const struct record *rec);
+/* Takes a further part of the stack of a snapshot, or that there is none. */
+void snapshots_piece(struct front *f, const struct rec_stack_piece *piece);
 void snapshots_move(struct front *f);
 void snapshots_acknowledged(struct front *f, uint32_t round);
 void snapshots_release(struct front *f);

@@ -159,7 +159,8 @@ int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_re
 {
 	if (type <= PARSE_ADD_DEBUG || type >= PARSE_LAST ||
 	    request->nr_offsets > PARSE_MAX_OFFSETS || request->nr_mappings > PARSE_MAX_MAPPINGS ||
-	    request->nr_regs > PARSE_MAX_REGS || request->nr_words > PARSE_MAX_WORDS)
+	    request->nr_regs > PARSE_MAX_REGS || request->nr_words > PARSE_MAX_WORDS ||
+	    request->nr_pieces > STACK_PIECES_WORDS)
 		return -EINVAL;
 	return parser_enqueue(p, type, request, reply);
 }

@@ -58,6 +58,8 @@ static bool ask(struct stack_queue *q, const struct record *rec, uint64_t slot)
 		req.regs = s->regs;
 		req.nr_words = s->nr_words;
 		req.words = s->words;
+		req.nr_pieces = s->nr_pieces;
+		req.pieces = s->pieces;
 	} else {
 		req.pid = t->pid;
 		req.nr_regs = t->nr_regs;

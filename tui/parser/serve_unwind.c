@@ -197,11 +197,29 @@ static int answer_frames(struct server *s, const struct unwind_stack *stack)
 	return server_answer(s, PARSED_FRAMES, &answer);
 }
 
+/* The memory of the thread that the request has. Returns the number of parts. */
+static size_t memory_of(const struct parse_request *r, uint64_t sp,
+			struct unwind_memory out[1 + STACK_PIECES])
+{
+	size_t nr = 0;
+
+	out[nr++] = (struct unwind_memory){sp, r->words, r->nr_words * sizeof(r->words[0])};
+	for (uint32_t i = 0; nr <= STACK_PIECES && r->nr_pieces - i > 2; nr++) {
+		const uint64_t *piece = &r->pieces[i];
+
+		if (piece[1] > r->nr_pieces - i - 2)
+			break;
+		out[nr] = (struct unwind_memory){piece[0], piece + 2, piece[1] * sizeof(*piece)};
+		i += 2 + (uint32_t)piece[1];
+	}
+	return nr;
+}
+
 int serve_unwind(struct server *s)
 {
 	const struct parse_request *r = &s->request;
 	struct parsed_frames refusal = {.error = 0};
-	struct unwind_memory memory;
+	struct unwind_memory memory[1 + STACK_PIECES];
 	struct unwind_stack stack;
 	struct unwind_input in;
 	struct process *p = NULL;
@@ -211,9 +229,8 @@ int serve_unwind(struct server *s)
 	if (refusal.error)
 		return server_answer(s, PARSED_FRAMES, &refusal);
 	unwind_registers(r->regs, registers);
-	memory =
-	    (struct unwind_memory){registers[ROW_RSP], r->words, r->nr_words * sizeof(r->words[0])};
-	in = (struct unwind_input){registers, &memory, 1, p->map};
+	in = (struct unwind_input){registers, memory, memory_of(r, registers[ROW_RSP], memory),
+				   p->map};
 	s->unwind->announced = 0;
 	unwind(s->unwind->unwinder, &in, &stack);
 	return answer_frames(s, &stack);

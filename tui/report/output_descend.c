@@ -184,7 +184,7 @@ void report_function(struct buf *out, const struct descent_driver *d, struct rec
 		return;
 	}
 	if (!function.module) {
-		buf_puts(out, NO_FILE);
+		buf_puts(out, function.offset == CALLERS_UNKNOWN ? "(unknown callers)" : NO_FILE);
 		return;
 	}
 	sanitise_puts(out, driver_module(d, function.module));

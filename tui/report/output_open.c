@@ -30,6 +30,15 @@ size_t open_report_nr(const struct open_report *r)
 	return nr;
 }
 
+size_t open_report_unknown(const struct open_report *r)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < open_calls_nr(r->calls); i++)
+		nr += open_may_match(open_calls_at(r->calls, i), &r->ask);
+	return nr;
+}
+
 /* "read(fd 3, buf 0x7f..., count 16)" */
 static void put_call(struct buf *out, const struct rec_thread_snapshot *snapshot)
 {
@@ -205,20 +214,39 @@ static void put_thread(struct buf *out, const struct open_report *r,
 	}
 }
 
-void open_report_lines(const struct open_report *r, struct buf *out)
+/* How many threads are in such a call. Those whose stacks are incomplete count as not known. */
+static void put_count(struct buf *out, const struct open_report *r)
 {
-	size_t nr = open_report_nr(r), all = open_calls_nr(r->calls);
-	uint32_t frame;
+	size_t nr = open_report_nr(r), all = open_calls_nr(r->calls),
+	       unknown = open_report_unknown(r);
 
-	if (r->what) {
-		buf_printf(out, "%zu of %zu %s in ", nr, all,
-			   all == 1 ? "thread is" : "threads are");
-		put_safe(out, r->what);
-		buf_puts(out, " now\n");
-	} else {
+	if (!r->what) {
 		buf_printf(out, "%zu %s; what %s now:\n", all, all == 1 ? "thread" : "threads",
 			   all == 1 ? "it does" : "they do");
+		return;
 	}
+	if (nr || !unknown)
+		buf_printf(out, "%zu of %zu %s in ", nr, all,
+			   all == 1 ? "thread is" : "threads are");
+	else
+		buf_puts(out, "it is not known whether a thread is in ");
+	put_safe(out, r->what);
+	buf_puts(out, " now\n");
+	if (unknown)
+		buf_printf(out,
+			   "%zu of %zu %s may be in it%s: %s incomplete (--open without -f shows "
+			   "%s)\n",
+			   unknown, all, all == 1 ? "thread" : "threads", nr ? ", too" : "",
+			   unknown == 1 ? "its stack is" : "their stacks are",
+			   unknown == 1 ? "it" : "them");
+}
+
+void open_report_lines(const struct open_report *r, struct buf *out)
+{
+	size_t all = open_calls_nr(r->calls);
+	uint32_t frame;
+
+	put_count(out, r);
 	/* threads that do what no other one does come before those that many are like */
 	for (int joined = 0; joined < 2; joined++) {
 		for (size_t i = 0; i < all; i++) {
@@ -360,6 +388,7 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	json_put(o, "explained", json_real(0));
 	json_put(o, "paths", json_array());
 	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)));
+	json_put(o, "threads_unknown", json_integer((json_int_t)open_report_unknown(r)));
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
 		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 

@@ -23,6 +23,8 @@ struct open_report {
 
 /* The number of threads in such a call. */
 size_t open_report_nr(const struct open_report *r);
+/* The number of threads of which that is not known, because their stacks are incomplete. */
+size_t open_report_unknown(const struct open_report *r);
 /* Append the report as lines of text. */
 void open_report_lines(const struct open_report *r, struct buf *out);
 

@@ -2,6 +2,7 @@
 /* Shared by the text and the JSON output of a walk. */
 #include "tui/report/output_walk.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,23 +16,42 @@
 #define MANY_SNAPSHOTS 10  /* of so many, one that leads alone may be chance */
 #define QUEUE_REPORTED 0.1 /* fraction of the work from which waiting for a CPU is reported */
 
+/* True if the callers of the path's first function are not known: its stacks were cut. */
+static bool is_cut(const struct walk_result *result, const struct walk_path *p)
+{
+	const struct walk_node *first = &result->nodes[p->nr_frames ? p->frames[0] : 0];
+
+	return first->kind == WALK_UNKNOWN && !first->parent;
+}
+
 /*
  * The fraction of the leading class's time, without waiting for a CPU, that is on reported
- * paths (0..1).
+ * paths (0..1). *cut: the part of it whose callers are not known.
  */
-static double walk_explained(const struct walk_result *result)
+static double walk_explained(const struct walk_result *result, double *cut)
 {
 	double all =
 		   result->share[result->lead] - (result->lead == WALK_WORK ? result->runqueue : 0),
-	       reported = 0;
+	       reported = 0, without = 0;
 
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct walk_path *p = &result->paths[i];
 
-		if (p->class == result->lead && p->cause.kind != CAUSE_RUN_QUEUE && !p->flat)
-			reported += p->share;
+		if (p->class != result->lead || p->cause.kind == CAUSE_RUN_QUEUE || p->flat)
+			continue;
+		reported += p->share;
+		without += is_cut(result, p) ? p->share : 0;
 	}
+	*cut = all > 0 ? without / all : 0;
 	return all > 0 ? reported / all : 0;
+}
+
+/* True if most of the leading class's time is on reported paths whose callers are known. */
+static bool is_explained(const struct walk_result *result)
+{
+	double cut, explained = walk_explained(result, &cut);
+
+	return explained - cut >= ENOUGH && !is_cut(result, &result->paths[0]);
 }
 
 /*
@@ -94,7 +114,7 @@ const char *walk_status(const struct walk_result *result)
 	    waits_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
 	/* other idle threads are idle, too, wherever they wait */
-	if ((result->lead != WALK_IDLE && walk_explained(result) < ENOUGH) ||
+	if ((result->lead != WALK_IDLE && !is_explained(result)) ||
 	    walk_in_unnamed(result, &result->paths[0]))
 		return "partly explained";
 	return "root cause found";
@@ -140,6 +160,12 @@ const char *walk_class_text(enum walk_class class)
 	return class < WALK_CLASSES ? text[class] : "work";
 }
 
+bool walk_is_code_of_file(const struct walk_report *r, const struct walk_node *n)
+{
+	return n->kind == WALK_UNKNOWN && n->function.module &&
+	       fnmatch("perf-*.map", driver_module(r->names, n->function.module), 0);
+}
+
 const char *walk_name(const struct walk_report *r, const struct walk_node *n, char *out,
 		      size_t size)
 {
@@ -160,7 +186,11 @@ const char *walk_name(const struct walk_report *r, const struct walk_node *n, ch
 				 driver_module(r->names, n->function.module), n->function.offset);
 		break;
 	case WALK_UNKNOWN:
-		snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
+		if (walk_is_code_of_file(r, n))
+			snprintf(out, size, "(code without symbols in %s)",
+				 driver_module(r->names, n->function.module));
+		else
+			snprintf(out, size, n->parent ? "(generated code)" : "(unknown callers)");
 		break;
 	case WALK_SYSCALL:
 		snprintf(out, size, "syscall:%s", n->name);
@@ -289,6 +319,7 @@ static void add_unknown(const struct walk_result *result, struct walk_remarks *o
 void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
 		       const struct walk_result *result)
 {
+	double explained, cut;
 	char next[512];
 
 	out->nr = 0;
@@ -299,11 +330,12 @@ void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
 	    result->threads == 1 ? "thread" : "threads");
 	add_unknown(result, out);
 	/* Waiting for a CPU counts as work in the shares of the paths, but not in this figure. */
-	if (result->settled && result->nr_paths && !result->flat && walk_explained(result) < ENOUGH)
+	explained = walk_explained(result, &cut);
+	if (result->settled && result->nr_paths && !result->flat && explained < ENOUGH)
 		add(out,
 		    "%s of the %s%s is spread over other paths, each less than half as large as "
 		    "the largest",
-		    format_percent(1 - walk_explained(result)).s, walk_class_text(result->lead),
+		    format_percent(1 - explained).s, walk_class_text(result->lead),
 		    result->lead == WALK_WORK && result->runqueue > 0.005
 			? " that is no waiting for a CPU"
 			: "");

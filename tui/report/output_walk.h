@@ -26,6 +26,8 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 const char *walk_cause_text(const struct walk_path *p);
 /* True if this path ends in code without a name (generated at run time). */
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
+/* True for code of a file that has no symbol for it, which no compiler made at run time. */
+bool walk_is_code_of_file(const struct walk_report *r, const struct walk_node *n);
 /*
  * The second path, if its share is within a tenth of the first one's, so that neither is
  * the single cause; else NULL.

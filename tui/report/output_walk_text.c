@@ -87,7 +87,8 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (walk_in_unnamed(result, p)) {
-		buf_puts(out, "in generated code without names");
+		buf_puts(out, walk_is_code_of_file(r, last) ? "in code without symbols"
+							    : "in generated code without names");
 		return;
 	}
 	if (p->cut) {

@@ -54,7 +54,7 @@ bool live_open_turn(struct live_open *l)
 	if (!walker_names_open(front_walker(l->front), r.calls) && !late)
 		return false;
 	l->op = 0;
-	if (!open_report_nr(&r)) {
+	if (!open_report_nr(&r) && !open_report_unknown(&r)) {
 		screen_message(l->screen, NOTE_INFO,
 			       late ? "the threads could not be read"
 				    : "all of these calls have returned in the meantime");
