@@ -101,8 +101,10 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 	p->share = ns / m->total;
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
-	p->unsure = m->class == WALK_IDLE && !cut && walk_is_unsure(m, index);
-	p->inside = m->class == WALK_IDLE && !cut && walk_is_inside(m, index);
+	if (m->class == WALK_IDLE && !cut) {
+		p->unsure = walk_is_unsure(m, index);
+		p->inside = walk_is_inside(m, index);
+	}
 	p->main_thread = of_main_thread(n);
 	p->snapshots = cut ? n->snapshots : n->self ? n->self->snapshots : 0;
 	p->evidence = m->class == WALK_WORK &&
