@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Builds the answer from the present state: nodes, paths with shares and causes, siblings. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,6 +243,101 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 	return path;
 }
 
+/* Returns true if both paths have the same cause, and wait for it at the same place of the kernel.
+ */
+static bool same_cause(const struct descent_path *a, const struct descent_path *b)
+{
+	return a->cause.kind == b->cause.kind && !strcmp(a->cause.name, b->cause.name) &&
+	       !strcmp(a->cause.detail, b->cause.detail) && a->nr_kernel &&
+	       a->nr_kernel == b->nr_kernel &&
+	       a->kernel[a->nr_kernel - 1].function == b->kernel[b->nr_kernel - 1].function;
+}
+
+/* Returns the number of frames, from f0 on, in which two paths have the same functions. */
+static unsigned int frames_in_common(const struct descent_result *r, const struct descent_path *a,
+				     const struct descent_path *b)
+{
+	unsigned int i = 0;
+
+	while (i < a->nr_frames && i < b->nr_frames &&
+	       code_equal(r->nodes[a->frames[i]].function, r->nodes[b->frames[i]].function))
+		i++;
+	return i;
+}
+
+/* Returns true if stack samples saw that a function waits itself, and not below a callee. */
+static bool waits_itself(const struct builder *b, const struct descent_path *p)
+{
+	struct witness_set set;
+
+	fnode_witness_set(b->d, b->r->nodes[p->frames[p->nr_frames - 1]].node, &set);
+	/* a function that has ended in a jump is in no stack, but what it has jumped to */
+	return (!set.nr_at && !set.nr_beyond) || witness_set_own_sleep(b->d->witnesses, &set) > 0;
+}
+
+/*
+ * Returns the path that has the same culprit as path `at`: the same functions, called at another
+ * site, or the functions below it, if it is known not to wait itself: there, the time of calls in
+ * which its callees had no probes is left. nr_paths: none, or several.
+ */
+static unsigned int path_of_same_culprit(const struct builder *b, unsigned int at)
+{
+	const struct descent_result *r = b->r;
+	const struct descent_path *p = &r->paths[at];
+	unsigned int found = r->nr_paths;
+
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *q = &r->paths[i];
+
+		if (i == at || !same_cause(p, q) || frames_in_common(r, p, q) < p->nr_frames ||
+		    (q->nr_frames > p->nr_frames ? waits_itself(b, p) : q->share < p->share))
+			continue;
+		if (found < r->nr_paths)
+			return r->nr_paths;
+		found = i;
+	}
+	return found;
+}
+
+/* Adds the time of `from` to `to`, and to the frames that only `to` has. */
+static void join_path(const struct builder *b, struct descent_path *to,
+		      const struct descent_path *from)
+{
+	struct descent_fnode *nodes = b->r->nodes;
+
+	to->share += from->share;
+	to->latency_ns += from->latency_ns;
+	for (unsigned int i = 1; i < to->nr_frames; i++) {
+		struct descent_fnode *n = &nodes[to->frames[i]];
+		const struct descent_fnode *caller = &nodes[to->frames[i - 1]];
+
+		if (i < from->nr_frames && to->frames[i] == from->frames[i])
+			continue;
+		n->share = fmin(n->share + from->share, caller->share);
+		if ((double)n->latency_ns < n->share * b->latency)
+			n->latency_ns = rounded(n->share * b->latency);
+	}
+}
+
+/* Joins the paths of one culprit. */
+static void join_paths(struct builder *b)
+{
+	struct descent_result *r = b->r;
+
+	for (unsigned int i = 0; i < r->nr_paths;) {
+		unsigned int to = path_of_same_culprit(b, i);
+
+		if (to == r->nr_paths) {
+			i++;
+			continue;
+		}
+		join_path(b, &r->paths[to], &r->paths[i]);
+		free((void *)(uintptr_t)r->paths[i].frames);
+		memmove(&r->paths[i], &r->paths[i + 1], (--r->nr_paths - i) * sizeof(r->paths[0]));
+		i = 0;
+	}
+}
+
 static int by_share(const void *a, const void *b)
 {
 	const struct descent_path *x = a, *y = b;
@@ -257,6 +353,23 @@ static void leave_out_small_paths(struct descent_result *r)
 }
 
 /*
+ * Limits what samples found in a path to the path: they were divided among the time of a function
+ * before parts of it, such as its time in the kernel, became paths of their own.
+ */
+static void fit_parts(struct descent_path *path)
+{
+	double sum = 0;
+
+	for (unsigned int i = 0; i < path->nr_below; i++)
+		sum += path->below[i].share;
+	for (unsigned int i = 0; i < path->nr_below && sum > path->share; i++)
+		path->below[i].share *= path->share / sum;
+	/* what is left of the loop has no more than that of the sampled callee */
+	if (!path->looped.calls && path->looped.share > path->share)
+		path->looped.share = path->share;
+}
+
+/*
  * Scales the shares down if they sum to more than 1: means of different calls may exceed the total
  * a little. A multiple of the total is an error: set `refused`.
  */
@@ -269,9 +382,12 @@ static void add_up(struct descent_result *r)
 	if (sum > REFUSED_SUM)
 		snprintf(r->refused, sizeof(r->refused),
 			 "its paths together take %.1f times as long as the calls", sum);
-	for (unsigned int i = 0; i < r->nr_paths && sum > 1; i++) {
-		r->paths[i].share /= sum;
-		r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);
+	for (unsigned int i = 0; i < r->nr_paths; i++) {
+		if (sum > 1) {
+			r->paths[i].share /= sum;
+			r->paths[i].latency_ns = rounded((double)r->paths[i].latency_ns / sum);
+		}
+		fit_parts(&r->paths[i]);
 	}
 	r->explained = sum > 1 ? 1 : sum;
 }
@@ -300,6 +416,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 	if (!b.err) {
 		result_add_paths(&b);
 		result_add_callers(&b);
+		join_paths(&b);
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
 		leave_out_small_paths(out);
 		add_up(out);

@@ -263,24 +263,29 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 }
 
 /*
- * Makes one part of all kernel time if too few samples were taken to tell its paths apart. They
- * agree at least on the system call.
+ * Makes one part of the remaining kernel time if too few samples were taken to tell its paths
+ * apart. They agree at least on the system call.
  */
 static void split_whole(const struct descent *d, struct split *s, const struct cause *cause)
 {
-	struct part *part = &s->part[0];
+	struct part *part = &s->part[s->nr];
+	double rest = (double)s->kernel;
 	uint64_t ns;
 
+	for (unsigned int i = 0; i < s->nr; i++)
+		rest -= s->part[i].weight;
+	if (rest * 100 < (double)s->run * KERNEL_PART)
+		return;
 	part->nr = stack_tally_path(s->tally, MAJORITY, 1, part->frame, &ns);
-	if (!part->nr || in_page_fault(part->frame))
+	if (!part->nr)
 		return;
 	part->trunk = stack_tally_count(s->tally) < 2 ? 1 : part->nr;
 	part->nr = part->trunk;
 	part->cause = *cause;
 	if (in_system_call(d, part->frame))
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
-	part->weight = (double)s->kernel;
-	s->nr = 1;
+	part->weight = rest;
+	s->nr++;
 }
 
 static bool split_begin(const struct builder *b, const struct descent_path *path, uint32_t node,
@@ -299,7 +304,7 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 	split_work(b->d, node, callees, s);
 	works = s->nr;
 	split_paths(b->d, s, &path->cause);
-	if (!s->nr)
+	if (s->nr == works)
 		split_whole(b->d, s, &path->cause);
 	for (unsigned int i = 0; i < s->nr; i++)
 		sum += s->part[i].weight;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The paths of an answer: the cause and the time of each root cause candidate. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +74,6 @@ static void add_details(struct builder *b, struct descent_path *path, uint32_t n
 		result_add_below(b, path, node);
 	result_split_handlers(b, path, node);
 	result_split_kernel(b, path, node);
-	/* what is left of the loop has no more than that of the sampled callee */
-	if (!path->looped.calls)
-		path->looped.share = fmin(path->looped.share, path->share);
 }
 
 static void add_self(struct builder *b, uint32_t node, const struct own_times *own)
@@ -380,9 +376,12 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 		place(b, result_add_path(b, 0, ns, &cause, votes), false);
 	if (awaited) {
 		double part_ns = ns * (double)awaited / (double)shown;
+		struct descent_path *path = result_add_path(b, 0, part_ns, &cause, votes);
 
 		b->awaited = part_ns / b->latency;
-		place(b, result_add_path(b, 0, part_ns, &cause, votes), false);
+		place(b, path, false);
+		if (path)
+			path->on_its_cpu = true;
 	}
 	for (unsigned int i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		part = kind_ns(&t, kinds[i], &all);

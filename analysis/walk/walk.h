@@ -103,6 +103,7 @@ struct walk_path {
 	bool cut;		/* the maximum depth ended the path */
 	bool flat;		/* no path stands out below its last frame: see `tops` */
 	bool unsure;		/* idle, or a wait for another thread or a timer inside a request */
+	bool inside;		/* idle: only a thread of the same process can end the wait */
 	bool scheduler;	     /* of `unsure`: idle in the scheduler of coroutines, its last frame */
 	bool perhaps_faults; /* its cause is own code or page faults, perhaps the other one */
 	double main_thread;  /* share of its time that the first thread of a process spent */

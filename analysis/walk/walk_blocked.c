@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
 enum {
@@ -205,6 +206,35 @@ static bool is_in_paced_loop(const struct walk *w, const struct walk_thread *t,
 	return false;
 }
 
+/* Returns true if the sleep lies deeper below the thread's loop than the wait for its clients. */
+static bool is_below_loop(const struct walk *w, const struct walk_leaf *sleep,
+			  const struct walk_leaf *wait)
+{
+	uint32_t loop = wait->node;
+
+	while (!is_below(w, sleep->node, loop))
+		loop = w->nodes[loop].parent;
+	return loop && w->nodes[loop].kind == WALK_FUNCTION &&
+	       functions_below(w, sleep->node, loop) > functions_below(w, wait->node, loop);
+}
+
+double walk_sleep_in_requests(const struct walk *w)
+{
+	double ns = 0;
+
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
+		const struct walk_thread *t = &w->judged[k];
+
+		for (uint32_t i = 0; i < t->nr; i++) {
+			if (any_of(n, t->nr,
+				   t->leaf[n].idle_ns && t->leaf[n].for_clients &&
+				       is_below_loop(w, &t->leaf[i], &t->leaf[n])))
+				ns += (double)t->leaf[i].sleep_ns;
+		}
+	}
+	return ns;
+}
+
 /* Returns true if no function that leads to the wait is known. */
 static bool has_no_callers(const struct walk *w, uint32_t node)
 {
@@ -285,6 +315,25 @@ bool walk_is_unsure(const struct walk_making *m, uint32_t node)
 		}
 	}
 	return false;
+}
+
+bool walk_is_inside(const struct walk_making *m, uint32_t node)
+{
+	const struct walk *w = m->w;
+	bool inside = false;
+
+	for (uint32_t k = 0; k < w->nr_judged; k++) {
+		for (uint32_t i = 0; i < w->judged[k].nr; i++) {
+			const struct walk_leaf *l = &w->judged[k].leaf[i];
+
+			if (l->node != node || !l->idle_ns)
+				continue;
+			if (!l->inside)
+				return false;
+			inside = true;
+		}
+	}
+	return inside;
 }
 
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node)

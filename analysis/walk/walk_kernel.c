@@ -12,6 +12,8 @@
 #define CALLERS_LEAST 0.25
 /* The same for any path, if of the other one neither the callers nor the cause are known. */
 #define KNOWN_LEAST 0.5
+/* A cause with this share of all time is reported beside one that has far more. */
+#define CAUSE_LEAST 0.1
 
 /* The time below a system call, or below another entry into the kernel, with one kind of cause. */
 struct group {
@@ -20,6 +22,7 @@ struct group {
 	uint64_t snapshots;
 	uint32_t above;	   /* the deepest node above all its places */
 	uint32_t heaviest; /* the place with most time, which gives the cause its name */
+	const struct cause *cause;
 	double heaviest_ns;
 	bool unsure;
 };
@@ -55,23 +58,42 @@ static struct group *group_of(struct groups *g, enum cause_kind kind, uint32_t n
 	return &g->list[g->nr++];
 }
 
-static void place_add(const struct walk_making *m, uint32_t index, struct groups *g)
+/* Adds `part` of the time of a place: that of one of its causes. */
+static void cause_add(const struct walk_making *m, uint32_t index, const struct cause *cause,
+		      double part, struct groups *g)
 {
 	const struct walk_tree_node *n = &m->w->nodes[index];
-	double ns = walk_own(m, n, m->class);
-	const struct cause *cause = ns > 0 ? walk_own_cause(m, n) : NULL;
-	struct group *group = cause ? group_of(g, cause->kind, index) : NULL;
+	double ns = walk_own(m, n, m->class) * part;
+	struct group *group = group_of(g, cause->kind, index);
 
 	if (!group)
 		return;
 	group->ns += ns;
-	group->run_ns += m->class == WALK_WORK ? (double)n->self->run_ns * m->scale : 0;
-	group->snapshots += n->self->snapshots;
+	group->run_ns += m->class == WALK_WORK ? (double)n->self->run_ns * m->scale * part : 0;
+	group->snapshots += (uint64_t)((double)n->self->snapshots * part + 0.5);
 	group->above = above_both(m->w, group->above, index);
 	group->unsure |= m->class == WALK_IDLE && walk_is_unsure(m, index);
 	if (ns > group->heaviest_ns) {
 		group->heaviest = index;
+		group->cause = cause;
 		group->heaviest_ns = ns;
+	}
+}
+
+static void place_add(const struct walk_making *m, uint32_t index, struct groups *g)
+{
+	const struct walk_tree_node *n = &m->w->nodes[index];
+	const struct cause_tally *t = walk_own(m, n, m->class) > 0 ? walk_own_causes(m, n) : NULL;
+	const struct cause *top = t ? cause_tally_top(t) : NULL, *cause;
+	double all = 0;
+
+	for (unsigned int i = 0; top && i < t->nr; i++)
+		all += (double)t->entry[i].ns;
+	for (unsigned int i = 0; top && i < t->nr && all > 0; i++) {
+		cause = &t->entry[i].cause;
+		/* time without a cause of its own belongs to what the kernel mostly does there */
+		cause_add(m, index, cause->kind == CAUSE_OWN_CODE ? top : cause,
+			  (double)t->entry[i].ns / all, g);
 	}
 }
 
@@ -116,12 +138,16 @@ bool walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth
 		const struct group *group = &g.list[i];
 		struct walk_path *p;
 
-		if (group->ns < most * m->w->ask.maxcount_ppm / 1e6 || group->snapshots < few)
+		if (group->snapshots < few || (group->ns < most * m->w->ask.maxcount_ppm / 1e6 &&
+					       group->ns < CAUSE_LEAST * m->total))
 			continue;
 		p = walk_path_end(m, group->heaviest, chain_extend(m, root, group->above, depth),
 				  group->ns, false);
 		if (!p)
 			break;
+		/* another kind of cause may have more of the time of this place */
+		if (group->kind != walk_own_cause(m, &m->w->nodes[group->heaviest])->kind)
+			p->cause = *group->cause;
 		p->snapshots = group->snapshots;
 		p->unsure = group->unsure;
 		p->evidence =

@@ -66,10 +66,11 @@ void walk_rank_classes(struct walk_making *m, double span, unsigned int rank[WAL
 	if (busy)
 		r->lead = WALK_WORK;
 	else
-		r->lead =
-		    share[WALK_IDLE] < IDLE_LEAST * share[WALK_SLEEP] || is_paced_by_sleep(m, span)
-			? WALK_SLEEP
-			: WALK_IDLE;
+		r->lead = share[WALK_IDLE] < IDLE_LEAST * share[WALK_SLEEP] ||
+				  share[WALK_IDLE] * m->total < walk_sleep_in_requests(m->w) ||
+				  is_paced_by_sleep(m, span)
+			      ? WALK_SLEEP
+			      : WALK_IDLE;
 	if (share[r->lead] <= 0)
 		r->lead = share[WALK_WORK] > 0 ? WALK_WORK : WALK_SLEEP;
 	for (int c = 0; c < WALK_CLASSES; c++)

@@ -32,12 +32,18 @@ double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enu
 	       (double)n->self->wait_ns[class] + moved(class, m->blocked_own[n - m->w->nodes]);
 }
 
-const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n)
+const struct cause_tally *walk_own_causes(const struct walk_making *m,
+					  const struct walk_tree_node *n)
 {
 	bool blocked = m->class == WALK_WORK && m->blocked_own[n - m->w->nodes] >
 						    n->self->wait_ns[WALK_WORK] + n->self->run_ns;
 
-	return cause_tally_top(&n->self->causes[blocked ? WALK_IDLE : m->class]);
+	return &n->self->causes[blocked ? WALK_IDLE : m->class];
+}
+
+const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n)
+{
+	return cause_tally_top(walk_own_causes(m, n));
 }
 
 static uint64_t walk_total(const struct walk_tree_node *n)
@@ -95,7 +101,10 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 	p->share = ns / m->total;
 	p->of_class = m->class_ns > 0 ? ns / m->class_ns : 0;
 	p->cut = cut;
-	p->unsure = m->class == WALK_IDLE && !cut && walk_is_unsure(m, index);
+	if (m->class == WALK_IDLE && !cut) {
+		p->unsure = walk_is_unsure(m, index);
+		p->inside = walk_is_inside(m, index);
+	}
 	p->main_thread = of_main_thread(n);
 	p->snapshots = cut ? n->snapshots : n->self ? n->self->snapshots : 0;
 	p->evidence = m->class == WALK_WORK &&

@@ -122,6 +122,10 @@ int walk_judge_waits(struct walk_making *m);
  * lies so deep below the start of the thread that it need not be the thread's own loop.
  */
 bool walk_is_unsure(const struct walk_making *m, uint32_t node);
+/* Returns true if only a thread of the same process can end the waits there. */
+bool walk_is_inside(const struct walk_making *m, uint32_t node);
+/* Returns the time, ns, of sleeps inside the requests of clients. */
+double walk_sleep_in_requests(const struct walk *w);
 /* Returns true if the node is below a function that takes a lock. */
 bool walk_is_in_lock(const struct walk_making *m, uint32_t node);
 /* Returns true if the node is the scheduler of coroutines. */
@@ -151,6 +155,8 @@ struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
 struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned int depth,
 				double ns, bool cut);
 /* Returns the heaviest cause of the time of a node itself. */
+const struct cause_tally *walk_own_causes(const struct walk_making *m,
+					  const struct walk_tree_node *n);
 const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n);
 enum { WALK_MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
 /*

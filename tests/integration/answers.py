@@ -58,7 +58,7 @@ def path_lines(path):
 def essence(text):
     """What matters of a document, as lines."""
     try:
-        document = json.loads(text)
+        document = json.JSONDecoder().raw_decode(text)[0]  # the exit status may follow
     except ValueError:
         return text
     lines = ["%s: %s" % (key, rounded(document[key])) for key in (

@@ -83,6 +83,8 @@ static void the_sentence(void **state)
 	assert_non_null(strstr(text, "serve > usleep at\n") ||
 			strstr(text, "serve > usleep at store.c:32") ||
 			strstr(text, "serve >\nusleep at store.c:32"));
+	assert_non_null(strstr(text, "% of the time)"));
+	assert_true(strstr(text, "% of the time)") < strstr(text, "Path 1"));
 	assert_true(strstr(text, "Path 1") < strstr(text, "Status: ") &&
 		    strstr(text, "Status: ") < strstr(text, "Cost: "));
 	/* parameters are for the JSON */

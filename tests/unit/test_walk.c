@@ -364,6 +364,46 @@ static void test_kernel(void **state)
 	walk_free(w);
 }
 
+/* What the kernel does at one place is divided by its causes; time without a cause of its own goes
+ * with most of it. */
+static void test_causes_of_one_place(void **state)
+{
+	struct rec_sleep frees = running;
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	frees.work = SLEEP_IN_RECLAIM;
+	frees.name = "/web";
+	for (int i = 0; i < 10; i++) {
+		SNAPSHOT(w, 80, WITNESS_RUN, &running, "asm_exc_page_fault;do_fault", MAIN, READ);
+		SNAPSHOT(w, 20, WITNESS_RUN, &frees, "asm_exc_page_fault;do_fault", MAIN, READ);
+	}
+	thread(w, 7, 1000, 1000, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_PAGE_FAULT);
+	near(r.paths[0].share, 0.8);
+	assert_int_equal(r.paths[0].snapshots, 16);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_RECLAIM);
+	assert_string_equal(r.paths[1].cause.name, "/web");
+	near(r.paths[1].share, 0.2);
+	walk_result_release(&r);
+	walk_free(w);
+
+	w = begin(&defaults);
+	for (int i = 0; i < 10; i++) {
+		SNAPSHOT(w, 60, WITNESS_RUN, &frees, "vfs_write;charge", MAIN, READ);
+		SNAPSHOT(w, 40, WITNESS_RUN, &running, "vfs_write;charge", MAIN, READ);
+	}
+	thread(w, 7, 1000, 1000, 0);
+	r = result_of(w);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RECLAIM);
+	near(r.paths[0].share, 1);
+	walk_result_release(&r);
+	walk_free(w);
+}
+
 /* One system call waits in several places of the kernel for the same file: that is one path. */
 static void test_places_of_one_call(void **state)
 {
@@ -598,6 +638,29 @@ static void test_sleep_does_not_lead(void **state)
 			assert_int_equal(walk_main_sleep(&r)->class, WALK_SLEEP);
 		walk_result_release(&r);
 		walk_free(w);
+	}
+}
+
+/* A sleep leads that lies inside the requests for which the same thread waits, if it is longer. */
+static void test_sleep_in_requests(void **state)
+{
+	for (int inside = 0; inside < 2; inside++) {
+		for (int longer = 0; longer < 2; longer++) {
+			struct walk *w = begin(&defaults);
+			struct walk_result r;
+
+			for (int i = 0; i < 10; i++) {
+				SNAPSHOT(w, longer ? 600 : 400, WITNESS_SLEEP, &on_purpose, "",
+					 MAIN, SERVE, inside ? PARSE : 0);
+				SNAPSHOT(w, longer ? 400 : 600, WITNESS_SLEEP, &on_epoll, "", MAIN,
+					 TAKE);
+			}
+			thread_at(w, 7, 10001, 10000, 0, 0);
+			r = result_of(w);
+			assert_int_equal(r.lead, inside && longer ? WALK_SLEEP : WALK_IDLE);
+			walk_result_release(&r);
+			walk_free(w);
+		}
 	}
 }
 
@@ -858,6 +921,7 @@ int main(void)
 	    cmocka_unit_test(test_quota),
 	    cmocka_unit_test(test_depth),
 	    cmocka_unit_test(test_kernel),
+	    cmocka_unit_test(test_causes_of_one_place),
 	    cmocka_unit_test(test_places_of_one_call),
 	    cmocka_unit_test(test_kernel_work),
 	    cmocka_unit_test(test_unknown_callers),
@@ -867,6 +931,7 @@ int main(void)
 	    cmocka_unit_test(test_lead),
 	    cmocka_unit_test(test_queue_does_not_lead),
 	    cmocka_unit_test(test_sleep_does_not_lead),
+	    cmocka_unit_test(test_sleep_in_requests),
 	    cmocka_unit_test(test_sleep_of_main_thread),
 	    cmocka_unit_test(test_idle_settles),
 	    cmocka_unit_test(test_one_wait_settles),

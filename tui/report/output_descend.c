@@ -2,6 +2,7 @@
 /* Shared by the text and the JSON output of a descent. */
 #include "tui/report/output_descend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@ enum { SENTENCE_FRAMES = 8 };
 
 /* Smaller fractions of the time are not mentioned. */
 #define WORTH_SAYING 0.03
+/* Tolerance for the means of a loop and of its calls, which are taken over different calls. */
+#define LOOP_SLACK 1.02
 
 static const char *kernel_function(const struct descent_driver *d, const struct rec_frame *f)
 {
@@ -48,15 +51,29 @@ void report_name_kernel(const struct descent_driver *d, struct descent_result *r
 	}
 }
 
+uint64_t report_below_measurable(const struct descend_report *r, uint64_t mean_ns)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+
+	return op && mean_ns && mean_ns < op->measurable_ns ? op->measurable_ns : 0;
+}
+
 int report_result(const struct descend_report *r, struct descent_result *out)
 {
 	int err;
 
 	if (driver_asked(r->driver)) {
 		err = driver_result(r->driver, out);
-		if (!err)
-			report_name_kernel(r->driver, out);
-		return err;
+		if (err)
+			return err;
+		report_name_kernel(r->driver, out);
+		if (report_below_measurable(r, out->latency_ns)) {
+			out->named = 0;
+			out->enough = false;
+			if (out->status == DESCENT_ROOT_CAUSE)
+				out->status = DESCENT_PARTLY;
+		}
+		return 0;
 	}
 	memset(out, 0, sizeof(*out));
 	out->status = DESCENT_TOO_FEW;
@@ -91,7 +108,9 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 	}
 	if (m->other < WORTH_SAYING || !m->largest)
 		return;
-	buf_printf(out, ", most of it %s in ", format_percent(m->largest_share).s);
+	buf_printf(out, ", %s %s in ",
+		   2 * m->largest_share > m->other ? "most of it" : "the largest part",
+		   format_percent(m->largest_share).s);
 	report_short_name(
 	    out, driver_function(r->driver, &result->nodes[m->largest], name, sizeof(name)));
 }
@@ -247,8 +266,10 @@ void report_path_cause(struct buf *out, const struct descent_driver *d,
 	report_mean_count(out, p->looped.calls);
 	buf_puts(out, " calls of ");
 	report_function(out, d, p->looped.function);
-	buf_printf(out, ", %s each (%s)", format_time(p->looped.mean_ns).s,
-		   format_percent(p->looped.share).s);
+	/* of calls that also contain the time of other paths only the number belongs to this one */
+	if (p->looped.share <= LOOP_SLACK * p->share)
+		buf_printf(out, ", %s each (%s)", format_time(p->looped.mean_ns).s,
+			   format_percent(fmin(p->looped.share, p->share)).s);
 }
 
 bool report_line(struct buf *out, const char *before, const char *file, uint32_t line)

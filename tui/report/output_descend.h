@@ -49,6 +49,11 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
  */
 unsigned int report_frames_named(const struct descent_result *result, const struct descent_path *p);
 
+/*
+ * Returns the latency below which calls of the operation cannot be told from 0, if the mean of the
+ * calls of the answer is below it; else 0.
+ */
+uint64_t report_below_measurable(const struct descend_report *r, uint64_t mean_ns);
 /* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free
  * it with descent_result_release(). */
 int report_result(const struct descend_report *r, struct descent_result *out);

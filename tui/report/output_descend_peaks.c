@@ -150,7 +150,8 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
 {
 	struct peak p;
 
-	if (!report_peak(r, model_op_peaks(r->model, r->op), &p) || !is_that_peak(r, &p))
+	if (report_below_measurable(r, mean_ns) ||
+	    !report_peak(r, model_op_peaks(r->model, r->op), &p) || !is_that_peak(r, &p))
 		return slowest_begin(r, mean_ns, out);
 	buf_printf(out, "peak %d, %s, ", peak_name(&p, r->names),
 		   format_range(p.low_ns, p.high_ns).s);
@@ -195,6 +196,9 @@ void report_other_peak(const struct descend_report *r, struct buf *out)
 	asked = (struct bucket_range){pt_bucket(ask->low_ns),
 				      ask->high_ns == UINT64_MAX ? PT_BUCKETS
 								 : pt_bucket(ask->high_ns - 1) + 1};
+	/* calls that came only later: the peaks that they have left do not come any more */
+	if (!profile_range_calls(descent_start_profile(driver_descent(r->driver)), asked))
+		return;
 	shares_of(r, op, asked, &calls, &own);
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];

@@ -12,11 +12,12 @@
 
 enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, SENTENCE_CAUSES = 3 };
 
-/* Causes whose shares of the peak's time differ by less than this are reported together. */
-#define AS_LARGE 0.1
-#define HOST_WORTH_SAYING 0.1
+/* A cause with this share of the peak's time is reported beside the largest one. */
+#define WORTH_A_CLAUSE 0.1
 /* If the host's share exceeds this multiple of the program's own, it is reported first. */
 #define HOST_LEADS 3
+/* A smaller explained share is rounded to 0%. */
+#define NOTHING 0.0005
 
 /* "serve > fetch > usleep at store.c:88, timed sleep" */
 static void put_path(struct buf *out, const struct descend_report *r,
@@ -44,9 +45,18 @@ static void put_path(struct buf *out, const struct descend_report *r,
 static void put_doubt(struct buf *out, const struct descend_report *r,
 		      const struct descent_result *result)
 {
+	uint64_t measurable = report_below_measurable(r, result->latency_ns);
+
 	if (!result->nr_paths)
 		return;
-	if (result->status == DESCENT_PARTLY)
+	if (measurable)
+		buf_printf(out,
+			   "in doubt, because calls of less than %s are too short to be measured "
+			   "here, and most of this time is that of the probes: ",
+			   format_time(measurable).s);
+	else if (result->status == DESCENT_PARTLY && result->named < NOTHING)
+		buf_puts(out, "not explained: ");
+	else if (result->status == DESCENT_PARTLY)
 		buf_printf(out,
 			   "partly explained (%s of the time): ", format_percent(result->named).s);
 	else if (result->status == DESCENT_IN_PROGRESS && driver_over(r->driver))
@@ -75,30 +85,44 @@ static void put_share(struct buf *out, double share)
 struct clause {
 	struct buf text;
 	double share;
+	const struct descent_path *path;
+	bool joined; /* other functions of the kernel were joined to it */
 };
 
-static void clause_add(struct clause *clauses, unsigned int *nr, struct buf *text, double share)
+/* Returns true if both paths are time in the kernel below one system call of one function. */
+static bool same_call(const struct descent_path *a, const struct descent_path *b)
+{
+	return a->cause.kind == CAUSE_KERNEL && b->cause.kind == CAUSE_KERNEL &&
+	       a->nr_frames == b->nr_frames &&
+	       a->frames[a->nr_frames - 1] == b->frames[b->nr_frames - 1] &&
+	       !strcmp(a->cause.detail, b->cause.detail);
+}
+
+static void clause_add(struct clause *clauses, unsigned int *nr, struct buf *text,
+		       const struct descent_path *p)
 {
 	unsigned int i = 0;
 
-	while (i < *nr && strcmp(clauses[i].text.data, text->data))
+	while (i < *nr && strcmp(clauses[i].text.data, text->data) &&
+	       !same_call(clauses[i].path, p))
 		i++;
 	if (i == *nr && i < SENTENCE_CAUSES) {
-		clauses[(*nr)++] = (struct clause){*text, share};
+		clauses[(*nr)++] = (struct clause){*text, p->share, p, false};
 		return;
 	}
-	if (i < *nr)
-		clauses[i].share += share;
+	if (i < *nr) {
+		clauses[i].joined |= strcmp(clauses[i].text.data, text->data) != 0;
+		clauses[i].share += p->share;
+	}
 	buf_release(text);
 }
 
 /*
- * Append the largest cause in the program, and those that are nearly as large. Paths that differ
- * only in what the sentence leaves out, such as their frames in the kernel, are one cause.
+ * Append the largest causes in the program, each with its share. Paths that differ only in what the
+ * sentence leaves out, such as their frames in the kernel, are one cause.
  */
 static void put_own_causes(struct buf *out, const struct descend_report *r,
-			   const struct descent_result *result, const struct descent_path *first,
-			   bool share)
+			   const struct descent_result *result, const struct descent_path *first)
 {
 	struct clause clauses[SENTENCE_CAUSES];
 	unsigned int nr = 0;
@@ -106,8 +130,7 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 	for (const struct descent_path *p = first; p < result->paths + result->nr_paths; p++) {
 		struct buf text = {.max = MAX_OUTPUT};
 
-		if (cause_of_host(p->cause.kind) || p->share + AS_LARGE < first->share ||
-		    2 * p->share < first->share)
+		if (cause_of_host(p->cause.kind) || (p != first && p->share < WORTH_A_CLAUSE))
 			continue;
 		put_path(&text, r, result, p);
 		if (text.err) {
@@ -115,12 +138,12 @@ static void put_own_causes(struct buf *out, const struct descend_report *r,
 			buf_release(&text);
 			break;
 		}
-		clause_add(clauses, &nr, &text, p->share);
+		clause_add(clauses, &nr, &text, p);
 	}
 	for (unsigned int i = 0; i < nr; i++) {
-		buf_printf(out, "%s%s", i ? "; and " : "", clauses[i].text.data);
-		if (nr > 1 || share)
-			put_share(out, clauses[i].share);
+		buf_printf(out, "%s%s%s", i ? "; and " : "", clauses[i].text.data,
+			   clauses[i].joined ? " and other functions" : "");
+		put_share(out, clauses[i].share);
 		buf_release(&clauses[i].text);
 	}
 }
@@ -152,10 +175,15 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 
 	if (!own) {
 		put_path(out, r, result, host);
+		put_share(out, host->share);
 		return;
 	}
-	if (!host || host->share < HOST_WORTH_SAYING) {
-		put_own_causes(out, r, result, own, false);
+	if (!host || host->share < WORTH_A_CLAUSE) {
+		put_own_causes(out, r, result, own);
+		if (result->missing.host >= WORTH_A_CLAUSE) {
+			buf_puts(out, "; added by the host: waiting for a CPU or in interrupts");
+			put_share(out, result->missing.host);
+		}
 		return;
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
@@ -164,10 +192,10 @@ static void put_causes(struct buf *out, const struct descend_report *r,
 		put_path(out, r, result, host);
 		put_share(out, host->share);
 		buf_puts(out, "; the program's own part: ");
-		put_own_causes(out, r, result, own, true);
+		put_own_causes(out, r, result, own);
 		return;
 	}
-	put_own_causes(out, r, result, own, true);
+	put_own_causes(out, r, result, own);
 	buf_puts(out, awaited_had_cpu(result, host)
 			  ? "; meanwhile a task of the same name had the CPU: "
 			  : "; added by the host: ");
@@ -382,6 +410,16 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
+/* Returns true if a part of the time that has no named cause is large enough to be one. */
+static bool lacks_a_part(const struct descent_result *result)
+{
+	const struct descent_missing *m = &result->missing;
+
+	return m->unmeasured >= WORTH_A_CLAUSE || m->unsampled >= WORTH_A_CLAUSE ||
+	       m->unknown >= WORTH_A_CLAUSE || m->host >= WORTH_A_CLAUSE ||
+	       m->other >= WORTH_A_CLAUSE;
+}
+
 static void put_status(struct buf *out, const struct descend_report *r,
 		       const struct descent_result *result, const struct output_options *o)
 {
@@ -399,7 +437,7 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	    report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
 	    format_count(result->calls_used).s,
 	    format_percent(result->status == DESCENT_PARTLY ? result->named : result->explained).s);
-	if (result->status == DESCENT_PARTLY && !result->refused[0]) {
+	if (!result->refused[0] && (result->status == DESCENT_PARTLY || lacks_a_part(result))) {
 		struct buf missing = {.max = MAX_OUTPUT};
 
 		report_missing(r, result, &missing);

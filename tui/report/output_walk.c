@@ -14,6 +14,7 @@
 #define ENOUGH 0.6
 #define ACCOUNTED 0.95	   /* a smaller fraction of the time that is accounted for is remarked on */
 #define MANY_SNAPSHOTS 10  /* of so many, one that leads alone may be chance */
+#define CAUSE_REPORTED 0.1 /* fraction of all time from which a second cause is reported */
 #define QUEUE_REPORTED 0.1 /* fraction of the work from which waiting for a CPU is reported */
 
 /* True if the callers of the path's first function are not known: its stacks were cut. */
@@ -140,9 +141,12 @@ const struct walk_path *walk_beside(const struct walk_result *result)
 {
 	const struct walk_path *first = result->paths, *p = first + 1;
 
-	return result->nr_paths > 1 && p->class == first->class &&
-		       p->cause.kind != CAUSE_RUN_QUEUE && p->share >= 0.9 * first->share &&
-		       first->share >= 0.9 * p->share && !walk_is_same_call(result, first, p)
+	if (result->nr_paths < 2 || p->class != first->class || p->cause.kind == CAUSE_RUN_QUEUE ||
+	    walk_is_same_call(result, first, p))
+		return NULL;
+	return (p->share >= 0.9 * first->share && first->share >= 0.9 * p->share) ||
+		       (p->class == WALK_WORK && p->cause.kind != first->cause.kind &&
+			p->share >= CAUSE_REPORTED)
 		   ? p
 		   : NULL;
 }
@@ -294,8 +298,9 @@ static void add_unknown(const struct walk_result *result, struct walk_remarks *o
 		    format_percent(result->faults_low).s, format_percent(result->faults_high).s);
 	if (result->share[WALK_IDLE] > 0)
 		add(out,
-		    "%s of the time the threads were idle, waiting for requests or other events; "
-		    "idle time is listed separately%s",
+		    "%s of the time the threads were idle, waiting for requests, other tasks or "
+		    "other "
+		    "events; idle time is listed separately%s",
 		    format_percent(result->share[WALK_IDLE]).s,
 		    result->lead == WALK_IDLE ? "" : ", after the work");
 	if (result->unknown_callers > 0.005)

@@ -96,12 +96,20 @@ static void put_cause(struct buf *out, const struct walk_report *r,
 		return;
 	}
 	if (p->class == WALK_IDLE) {
-		buf_puts(out, p->scheduler
-				  ? "no goroutine was ready to run; the walk does not see what "
-				    "the parked ones wait for"
-			      : p->unsure ? "idle, or waiting for a timer or another task inside "
-					    "a request"
-					  : "idle: waiting for requests or other events");
+		if (!p->unsure && p->cause.kind == CAUSE_WAIT && p->cause.name[0]) {
+			buf_puts(out, "idle: waiting for ");
+			sanitise_puts(out, p->cause.name);
+		} else {
+			buf_puts(out,
+				 p->scheduler
+				     ? "no goroutine was ready to run; the walk does not see what "
+				       "the parked ones wait for"
+				 : p->unsure
+				     ? "idle, or waiting for a timer or another task inside "
+				       "a request"
+				 : p->inside ? "idle: waiting for another thread of this program"
+					     : "idle: waiting for requests or other events");
+		}
 		if (p->cause.detail[0]) {
 			buf_puts(out, " (");
 			sanitise_puts(out, p->cause.detail);
@@ -147,6 +155,11 @@ static void put_tops(struct buf *out, const struct walk_report *r, const struct 
 	}
 }
 
+static void put_share(struct buf *out, const struct walk_path *p)
+{
+	buf_printf(out, " (%s of all time)", format_percent(p->share).s);
+}
+
 static void put_sentence(struct buf *out, const struct walk_report *r,
 			 const struct walk_result *result)
 {
@@ -161,12 +174,13 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 	if (p->class == WALK_IDLE)
 		buf_puts(out, p->unsure ? "perhaps idle: " : "idle: ");
 	put_answer(out, r, result, p);
+	put_share(out, p);
 	if (p->flat)
 		put_tops(out, r, result);
 	if (beside) {
-		buf_printf(out, "; and about as large (%s and %s of all time): ",
-			   format_percent(beside->share).s, format_percent(p->share).s);
+		buf_puts(out, "; and ");
 		put_answer(out, r, result, beside);
+		put_share(out, beside);
 	}
 	if (sleep) {
 		buf_printf(out, "; but %s of all time is timed sleep: ",
@@ -239,7 +253,7 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 		buf_putc(out, '\n');
 		output_wrap(out, &line, o, "", 8);
 		/* No frames: the snapshots do not show which code waited for the CPU. */
-		if (p->cause.kind == CAUSE_RUN_QUEUE)
+		if (p->cause.kind == CAUSE_RUN_QUEUE || p->cause.kind == CAUSE_QUOTA)
 			continue;
 		buf_printf(out, " of %-6s of all\n", walk_class_text(p->class));
 		for (unsigned int k = 0; k < p->nr_frames; k++)
