@@ -92,6 +92,8 @@ void send_meta(struct collector *c)
 			       .resolution = c->options->resolution,
 			       .budget_ppm = c->options->budget_ppm,
 			   }});
+	if (c->options->targets_note[0])
+		send_note(c, NOTE_WARNING, "%s", c->options->targets_note);
 }
 
 void send_target(struct collector *c, const struct target *t)

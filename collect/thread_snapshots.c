@@ -30,51 +30,11 @@ enum {
 	SCAN_MS = 20, /* interval of scans; longer if scans cost too much */
 	SCAN_MAX_MS = 1000,
 	SOON_SCANS = 8,	 /* the first scans, which come at SCAN_MS whatever they cost */
-	REPORT_MS = 250, /* how often a long sleep is sent again */
+	REPORT_MS = 250, /* how often a long sleep is sent again, up to MANY_THREADS threads */
+	MANY_THREADS = 1024,
 	OPEN_MS = 300,	 /* how long running threads are waited for */
 	KERNEL_LINE = 1024,
 };
-
-/* ---- the table */
-
-static struct snapshot_thread *thread_find(struct thread_snapshots *l, uint32_t tid)
-{
-	uint32_t i = l->bucket[tid % BUCKETS];
-
-	while (i && l->threads[i - 1].now.tid != tid)
-		i = l->threads[i - 1].next;
-	return i ? &l->threads[i - 1] : NULL;
-}
-
-static struct snapshot_thread *thread_new(struct thread_snapshots *l, const struct pt_task_now *now)
-{
-	struct snapshot_thread *t;
-
-	for (uint32_t i = 0; i < MAX_THREADS; i++) {
-		t = &l->threads[(l->nr_threads + i) % MAX_THREADS];
-		if (t->used)
-			continue;
-		*t = (struct snapshot_thread){
-		    .used = true, .now = *now, .next = l->bucket[now->tid % BUCKETS]};
-		l->bucket[now->tid % BUCKETS] = (uint32_t)(t - l->threads) + 1;
-		l->nr_threads++;
-		return t;
-	}
-	return NULL;
-}
-
-static void thread_drop(struct thread_snapshots *l, struct snapshot_thread *t)
-{
-	uint32_t *link = &l->bucket[t->now.tid % BUCKETS], index = (uint32_t)(t - l->threads) + 1;
-
-	while (*link && *link != index)
-		link = &l->threads[*link - 1].next;
-	*link = t->next;
-	free(t->stack);
-	free(t->wait);
-	*t = (struct snapshot_thread){0};
-	l->nr_threads--;
-}
 
 /* ---- records */
 
@@ -112,7 +72,7 @@ void snapshots_send(struct collector *c, struct rec_thread_snapshot *snapshot,
 static void thread_report(struct collector *c, struct snapshot_thread *t, uint64_t now,
 			  enum sleep_state sleep)
 {
-	if (!t->held || !t->pending || !(t->described || thread_describe(c, t)))
+	if (!t->held || t->joined || !t->pending || !(t->described || thread_describe(c, t)))
 		return;
 	t->wait->snapshot.weight_ns = t->pending;
 	t->wait->snapshot.at_ns = snapshots_since_start(c, now);
@@ -127,18 +87,19 @@ static void thread_report(struct collector *c, struct snapshot_thread *t, uint64
  */
 static void thread_ended(struct collector *c, struct snapshot_thread *t, uint64_t now)
 {
-	thread_end(t, thread_find(c->thread_snapshots, t->now.tgid));
+	thread_end(t, table_find(c->thread_snapshots, t->now.tgid));
 	if (t->described)
 		thread_report(c, t, now, SLEEP_OVER);
+	crowd_leave(c->thread_snapshots, t);
 	thread_times(c, t, true);
-	thread_drop(c->thread_snapshots, t);
+	table_drop(c->thread_snapshots, t);
 }
 
 void snapshots_target_ended(struct collector *c, uint32_t pid)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
 
-	for (uint32_t i = 0; l && l->walking && i < MAX_THREADS; i++) {
+	for (uint32_t i = 0; l && l->walking && i < l->slots; i++) {
 		if (l->threads[i].used && l->threads[i].now.tgid == pid)
 			thread_ended(c, &l->threads[i], now_ns());
 	}
@@ -160,8 +121,7 @@ static void stacks_take(struct thread_snapshots *l)
 	for (uint32_t i = 0; i < l->moving; i++) {
 		struct snapshot_thread *t = &l->threads[l->list[i]];
 
-		if (!t->stack)
-			t->stack = malloc(SNAPSHOT_STACK);
+		table_need_stack(l, t);
 		pieces[i] = (struct reader_piece){.pid = (pid_t)t->now.tgid,
 						  .address = t->now.regs[PT_REG_SP],
 						  .bytes = t->stack ? SNAPSHOT_STACK : 0,
@@ -183,18 +143,24 @@ static void ended_take(struct pt_task_now *t, const struct pt_task_now *now)
 	t->ended_faults = now->ended_faults;
 }
 
+/* A record of each of many threads costs more: send them less often. */
+static bool is_due(const struct thread_snapshots *l, const struct snapshot_thread *t, uint64_t now)
+{
+	return now - t->reported >= REPORT_MS * MS * (1 + l->nr_threads / MANY_THREADS);
+}
+
 static void scan_task(void *ctx, const struct pt_task_now *now)
 {
 	struct scan *s = ctx;
 	struct thread_snapshots *l = s->l;
-	struct snapshot_thread *t = thread_find(l, now->tid);
+	struct snapshot_thread *t = table_find(l, now->tid);
 	uint64_t slept;
 	bool due;
 
 	if (!t) {
-		t = thread_new(l, now);
+		t = table_add(l, now);
 		if (!t) {
-			l->too_many = true;
+			l->left_out++;
 			return;
 		}
 		thread_begin(t, l->scanned, s->now);
@@ -206,8 +172,8 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 	if (t->held && snapshot_is_still(now, &t->now)) {
 		t->pending += slept;
 		thread_usage(&t->now, now);
-		due = s->now - t->reported >= REPORT_MS * MS;
-		if (due || !t->described)
+		due = is_due(l, t, s->now);
+		if (!t->joined && (due || !t->described))
 			thread_describe(s->c, t);
 		if (due) {
 			thread_report(s->c, t, s->now, STILL_ASLEEP);
@@ -219,22 +185,21 @@ static void scan_task(void *ctx, const struct pt_task_now *now)
 	}
 	slept = thread_divide(t, now, slept, s->c->thread_snapshots->longest);
 	thread_report(s->c, t, s->now, SLEEP_OVER);
-	if (s->now - t->reported >= REPORT_MS * MS) {
+	crowd_leave(l, t);
+	if (is_due(l, t, s->now)) {
 		thread_times(s->c, t, false);
 		t->reported = s->now;
 	}
-	t->held = t->moved = t->described = false;
+	t->held = t->moved = t->described = t->joined = false;
 	t->now = *now;
 	t->carried += slept;
-	if (now->state && l->moving < MAX_MOVING)
-		l->list[l->moving++] = (uint32_t)(t - l->threads);
 }
 
 /* Mark the threads that slept all the time while their stacks were read. */
 static void verify_task(void *ctx, const struct pt_task_now *now)
 {
 	struct scan *s = ctx;
-	struct snapshot_thread *t = thread_find(s->l, now->tid);
+	struct snapshot_thread *t = table_find(s->l, now->tid);
 
 	if (!t)
 		return;
@@ -252,27 +217,11 @@ uint32_t snapshots_only_pid(const struct collector *c)
 	return c->targets.nr == 1 ? (uint32_t)c->targets.list[0]->pid : 0;
 }
 
-static void scan(struct collector *c, uint64_t now)
+/* Take over the threads whose stacks were read. */
+static void moved_take(struct collector *c)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
-	struct scan s = {.c = c, .l = l, .now = now};
-	int err;
 
-	reader_prepare();
-	l->scan++;
-	l->moving = 0;
-	err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), scan_task, &s);
-	if (l->moving)
-		stacks_take(l);
-	for (uint32_t i = 0; i < l->moving; i++)
-		snapshots_polled_ask(c, &l->threads[l->list[i]].now);
-	if (!err && l->moving)
-		err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), verify_task, &s);
-	if (err && !l->error) {
-		l->error = (uint32_t)-err;
-		send_note(c, NOTE_WARNING, "cannot take thread snapshots on this kernel: %s",
-			  strerror(-err));
-	}
 	for (uint32_t i = 0; i < l->moving; i++) {
 		struct snapshot_thread *t = &l->threads[l->list[i]];
 
@@ -286,19 +235,41 @@ static void scan(struct collector *c, uint64_t now)
 		if (t->newborn)
 			thread_describe(c, t);
 	}
-	for (uint32_t i = 0; i < MAX_THREADS; i++) {
+}
+
+static void scan(struct collector *c, uint64_t now)
+{
+	struct thread_snapshots *l = c->thread_snapshots;
+	struct scan s = {.c = c, .l = l, .now = now};
+	int err;
+
+	reader_prepare();
+	l->scan++;
+	l->left_out = 0;
+	err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), scan_task, &s);
+	crowd_turn(l);
+	if (l->moving)
+		stacks_take(l);
+	for (uint32_t i = 0; i < l->moving; i++)
+		snapshots_polled_ask(c, &l->threads[l->list[i]].now);
+	if (!err && l->moving)
+		err = kernel_side_tasks(c->kernel, snapshots_only_pid(c), verify_task, &s);
+	if (err && !l->error) {
+		l->error = (uint32_t)-err;
+		send_note(c, NOTE_WARNING, "cannot take thread snapshots on this kernel: %s",
+			  strerror(-err));
+	}
+	moved_take(c);
+	crowd_tell(l);
+	for (uint32_t i = 0; i < l->slots; i++) {
 		struct snapshot_thread *t = &l->threads[i];
 
 		if (t->used && t->scan != l->scan)
 			thread_ended(c, t, now);
 	}
+	if (l->left_out && l->scanned)
+		threads_left_out(c, l->left_out, now - l->scanned, now);
 	l->scanned = now;
-	if (l->too_many) {
-		l->too_many = false;
-		send_note(c, NOTE_WARNING,
-			  "the targets have more than %d threads; the others are not sampled",
-			  MAX_THREADS);
-	}
 }
 
 /* ---- running threads */
@@ -337,7 +308,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	}
 	if (!l->walking)
 		return;
-	t = thread_find(l, now.tid);
+	t = table_find(l, now.tid);
 	if (t)
 		memcpy(now.comm, t->now.comm, sizeof(now.comm));
 	snapshot_wait(&now, &snapshot, &text);
@@ -404,7 +375,7 @@ void snapshots_end(struct collector *c)
 	if (!l)
 		return;
 	clocks_stop(c);
-	for (uint32_t i = 0; i < MAX_THREADS; i++) {
+	for (uint32_t i = 0; i < l->slots; i++) {
 		struct snapshot_thread *t = &l->threads[i];
 
 		if (!t->used)
@@ -413,8 +384,9 @@ void snapshots_end(struct collector *c)
 			thread_report(c, t, now, SLEEP_OVER);
 			thread_times(c, t, false);
 		}
-		thread_drop(l, t);
+		table_drop(l, t);
 	}
+	table_release(l);
 	free(l);
 	c->thread_snapshots = NULL;
 }

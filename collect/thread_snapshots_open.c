@@ -12,9 +12,7 @@
 
 enum {
 	OPEN_TRIES = 4,	      /* attempts for a thread that never stays asleep long enough */
-	CROWD_MAX = 256,      /* stacks read of threads that are at the same place */
 	MAX_LISTED = 1 << 20, /* threads that are listed */
-	STACK_ALIGNED = 4096, /* the stacks of threads begin with a page */
 };
 
 /* A thread of the targets. */
@@ -22,7 +20,6 @@ struct listed {
 	uint32_t tid;
 	uint32_t tries;
 	bool turn, done; /* it is looked at in this pass; it was sent */
-	uint32_t crowd;	 /* number of threads at the same place */
 	uint64_t place;	 /* equal for threads that seem to do the same */
 	uint64_t asleep_ns;
 };
@@ -45,21 +42,6 @@ struct opening {
 
 /* ---- which threads are looked at */
 
-/*
- * Where a thread is: the instruction, the system call, and how far its stack is used within a page.
- * Threads that were started alike and are in the same calls have the same.
- */
-static uint64_t place_of(const struct pt_task_now *now)
-{
-	const uint64_t words[] = {now->tgid, now->state, now->regs[PT_REG_IP],
-				  now->regs[PT_REG_ORIG_AX], now->regs[PT_REG_SP] % STACK_ALIGNED};
-	uint64_t hash = 0;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		hash = ((hash >> 29 ^ hash) ^ words[i]) * 0x9e3779b97f4a7c15ull;
-	return hash;
-}
-
 static void list_task(void *ctx, const struct pt_task_now *now)
 {
 	struct opening *o = ctx;
@@ -68,25 +50,11 @@ static void list_task(void *ctx, const struct pt_task_now *now)
 		return;
 	o->threads[o->nr_threads++] = (struct listed){
 	    .tid = now->tid,
-	    .place = place_of(now),
+	    .place = crowd_place(now),
 	    .asleep_ns = now->state && now->ran_ns && now->clock_ns > now->ran_ns
 			     ? now->clock_ns - now->ran_ns
 			     : 0,
 	};
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct listed *x = *(struct listed *const *)a, *y = *(struct listed *const *)b;
-
-	return ascending(x->place, y->place) ?: descending(x->asleep_ns, y->asleep_ns);
-}
-
-static int by_crowd(const void *a, const void *b)
-{
-	const struct listed *x = *(struct listed *const *)a, *y = *(struct listed *const *)b;
-
-	return ascending(x->crowd, y->crowd) ?: by_place(a, b);
 }
 
 static int by_tid(const void *a, const void *b)
@@ -98,32 +66,26 @@ static int by_tid(const void *a, const void *b)
  * Choose the threads whose stacks are read: those first that do something else than most, and of
  * those at one place the ones that have slept longest.
  */
-static void order_fill(struct opening *o)
+static void order_fill(struct opening *o, struct crowd_member *list)
 {
-	uint32_t nr = 0;
+	size_t nr;
 
 	qsort(o->threads, o->nr_threads, sizeof(*o->threads), by_tid);
 	for (uint32_t i = 0; i < o->nr_threads; i++)
-		o->order[i] = &o->threads[i];
-	qsort(o->order, o->nr_threads, sizeof(*o->order), by_place);
-	for (uint32_t i = 0, end; i < o->nr_threads; i = end) {
-		for (end = i; end < o->nr_threads && o->order[end]->place == o->order[i]->place;)
-			end++;
-		for (uint32_t k = i; k < end; k++) {
-			o->order[k]->crowd = end - i;
-			if (k - i < CROWD_MAX)
-				o->order[nr++] = o->order[k];
-		}
-	}
-	qsort(o->order, nr, sizeof(*o->order), by_crowd);
-	o->nr_order = nr < MAX_THREADS ? nr : MAX_THREADS;
+		list[i] = (struct crowd_member){.index = i,
+						.place = o->threads[i].place,
+						.order = ~o->threads[i].asleep_ns};
+	nr = crowds_choose(list, o->nr_threads);
+	o->nr_order = nr < MAX_STACKS ? (uint32_t)nr : MAX_STACKS;
+	for (uint32_t i = 0; i < o->nr_order; i++)
+		o->order[i] = &o->threads[list[i].index];
 	if (o->nr_order < o->nr_threads)
 		send_note(o->c, NOTE_INFO,
 			  "the target has %u threads; the stacks of %u were read, first of those "
 			  "that do something else than most; %s",
 			  o->nr_threads, o->nr_order,
-			  nr > MAX_THREADS ? "the others were left out"
-					   : "the others are at the same places as these");
+			  nr > MAX_STACKS ? "the others were left out"
+					  : "the others are at the same places as these");
 }
 
 /* Choose the threads of the next pass. Returns false if none is left. */
@@ -299,7 +261,6 @@ static void open_passes(struct opening *o)
 {
 	struct collector *c = o->c;
 
-	order_fill(o);
 	while (turn_begins(o)) {
 		if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), open_task, o))
 			break;
@@ -315,13 +276,18 @@ void open_begin(struct collector *c)
 {
 	struct thread_snapshots *l = c->thread_snapshots;
 	struct opening o = {.c = c, .found = calloc(MAX_MOVING, sizeof(*o.found))};
+	struct crowd_member *members;
 
 	l->nr_running = 0;
 	reader_prepare();
 	kernel_side_tasks(c->kernel, snapshots_only_pid(c), list_task, &o);
 	o.order = calloc(o.nr_threads + 1, sizeof(*o.order));
-	if (o.order && o.found)
+	members = calloc(o.nr_threads + 1, sizeof(*members));
+	if (o.order && o.found && members) {
+		order_fill(&o, members);
 		open_passes(&o);
+	}
+	free(members);
 	free(o.threads);
 	free(o.order);
 	free(o.found);

@@ -6,14 +6,16 @@
 #pragma once
 
 #include "collect/attach.h"
+#include "collect/crowds.h"
 #include "collect/replaced.h"
 #include "collect/snapshot_ports.h"
 #include "collect/snapshot_wait.h"
 #include "collect/state.h"
 
 enum {
-	MAX_THREADS = 2048,
-	BUCKETS = 4096,
+	MAX_THREADS = 16384, /* that are followed */
+	MAX_STACKS = 2048,   /* of these whose stacks are known at a time */
+	BUCKETS = 16384,
 	/*
 	 * most bytes of the stack of a sleeping thread: a wait in libuv has 12 KiB of events on it
 	 */
@@ -39,12 +41,15 @@ struct snapshot_thread {
 	uint64_t reported_cpu_ns, reported_faults;
 	uint64_t carried; /* time asleep, ns, for which no stack is known yet */
 	uint64_t pending; /* ns that the last snapshot stands for and that were not sent yet */
+	uint64_t joined_ns; /* since the last record: told by the stacks of others */
+	uint32_t waited;    /* scans in which its stack was to be read, and others came first */
 	uint64_t reported;
 	uint32_t scan; /* number of the last scan that saw it */
 	uint32_t next; /* index + 1 of the next thread in its bucket */
 	bool used, held;
 	bool newborn;	/* it has started since the scan before the first one that saw it */
 	bool moved;	/* its stack could not be read while it slept */
+	bool joined;	/* asleep at a place of many threads, whose stacks tell its time */
 	bool described; /* `wait` is of the present sleep */
 	struct snapshot_described *wait;
 	uint32_t bytes;
@@ -68,11 +73,15 @@ struct thread_snapshots {
 	double scale;		/* number of periods that one sample stands for */
 	struct snapshot_thread threads[MAX_THREADS];
 	uint32_t bucket[BUCKETS]; /* index + 1 of the first thread */
-	uint32_t nr_threads, scan, moving;
+	uint32_t nr_threads, slots /* used so far */, nr_stacks, scan, moving;
 	uint32_t list[MAX_MOVING];
+	struct crowd_member *members; /* of the present scan: the sleeping threads ... */
+	uint32_t nr_members, cap_members;
+	struct crowd_member *left; /* ... and those that were joined with a crowd and have left it */
+	uint32_t nr_left, cap_left;
+	uint32_t left_out; /* threads for which the table has no room */
 	uint32_t seed;
 	struct known_ports ports;
-	bool too_many;
 	uint32_t error;
 };
 
@@ -107,6 +116,27 @@ uint64_t thread_divide(struct snapshot_thread *t, const struct pt_task_now *now,
 		       uint64_t unseen_ns);
 /* Take over the clock and what a thread has used that is in the same sleep as before. */
 void thread_usage(struct pt_task_now *t, const struct pt_task_now *now);
+
+/*
+ * Send that `nr` threads, of which nothing else is known, were there for so long: their time counts
+ * as not known.
+ */
+void threads_left_out(struct collector *c, uint32_t nr, uint64_t ns, uint64_t now);
+
+/* ---- thread_table.c: the followed threads, by thread id */
+struct snapshot_thread *table_find(struct thread_snapshots *l, uint32_t tid);
+/* Returns NULL if there is no room. */
+struct snapshot_thread *table_add(struct thread_snapshots *l, const struct pt_task_now *now);
+void table_drop(struct thread_snapshots *l, struct snapshot_thread *t);
+/* Have `stack` point to room for the thread's stack; NULL if out of memory. */
+void table_need_stack(struct thread_snapshots *l, struct snapshot_thread *t);
+void table_release(struct thread_snapshots *l);
+/* Choose the threads whose stacks are read in this scan (`list`); others join their crowds. */
+void crowd_turn(struct thread_snapshots *l);
+/* Let the threads whose stacks are known tell the time of those that have joined them. */
+void crowd_tell(struct thread_snapshots *l);
+/* The sleep of a thread is over: keep the time for which it had joined a crowd. */
+void crowd_leave(struct thread_snapshots *l, struct snapshot_thread *t);
 
 /* ---- thread_describe.c */
 /*

@@ -46,11 +46,24 @@ void thread_times(struct collector *c, struct snapshot_thread *t, bool ended)
 		       .quota_of = group,
 		       .quota_detail = quota,
 		       .faults = t->faults,
+		       .joined_ns = t->joined_ns,
 		       .unseen_cpu_ns = take_unreported(t->now.ended_cpu_ns, &t->reported_cpu_ns),
 		       .unseen_faults = take_unreported(t->now.ended_faults, &t->reported_faults),
 		       .fault_low_ns = c->cost.read_fault,
 		       .fault_high_ns = DEAR_FAULT * c->cost.minor_fault}});
-	t->wall = t->cpu = t->runq = t->throttled = t->faults = 0;
+	t->wall = t->cpu = t->runq = t->throttled = t->faults = t->joined_ns = 0;
+}
+
+void threads_left_out(struct collector *c, uint32_t nr, uint64_t ns, uint64_t now)
+{
+	send_record(c, &(struct record){.type = REC_THREAD,
+					.thread = {.pid = (uint32_t)c->targets.list[0]->pid,
+						   .comm = "",
+						   .at_ns = snapshots_since_start(c, now),
+						   .wall_ns = nr * ns,
+						   .quota_of = "",
+						   .quota_detail = "",
+						   .left_out = nr}});
 }
 
 void thread_begin(struct snapshot_thread *t, uint64_t scanned, uint64_t now)

@@ -51,6 +51,10 @@ static void feed_thread(struct threads *t, const struct rec_thread *rec)
 	uint64_t queued = rec->runqueue_ns + rec->quota_ns;
 	struct thread_state *s;
 
+	if (rec->left_out) {
+		t->too_many = true;
+		return;
+	}
 	if (rec->ended) {
 		s = find(t, rec->tid);
 		if (!s)

@@ -38,4 +38,5 @@ struct collector_options {
 	 */
 	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */
+	const char *targets_note; /* which of the processes that were named are no targets; "" */
 };

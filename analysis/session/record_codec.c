@@ -190,7 +190,7 @@ static STRUCT_TABLE(rec_thread,
 	FIELDS(rec_thread, pid, tid, comm, at_ns, wall_ns, cpu_ns, runqueue_ns, ended),
 	FIELDS(rec_thread, quota_ns, quota_of, quota_detail, faults, unseen_cpu_ns, unseen_faults,
 	       fault_low_ns),
-	FIELDS(rec_thread, fault_high_ns));
+	FIELDS(rec_thread, fault_high_ns, joined_ns, left_out));
 
 static STRUCT_TABLE(rec_new_return,
 	FIELDS(rec_new_return, op, pid, address));

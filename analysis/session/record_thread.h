@@ -162,6 +162,10 @@ struct rec_thread {
 	uint64_t unseen_cpu_ns, unseen_faults;
 	/* time that a page fault takes on this host: of the cheapest kind, and of a dear one */
 	uint64_t fault_low_ns, fault_high_ns;
+	/* part of wall_ns: asleep at one place with many threads, whose snapshots tell this time */
+	uint64_t joined_ns;
+	/* not 0: the record is of so many threads that were not looked at, and wall_ns their sum */
+	uint32_t left_out;
 };
 
 /* A thread, or a process with all its threads. */

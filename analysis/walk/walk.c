@@ -352,13 +352,20 @@ static int take_snapshot(struct walk *w, const struct rec_thread_snapshot *snaps
 
 static void take_thread(struct walk *w, const struct rec_thread *t)
 {
-	uint32_t hash = (t->tid * 2654435761u) >> 17;
+	uint32_t bit = t->tid % (32 * ARRAY_SIZE(w->threads));
 
 	if (t->at_ns && (!w->first_ns || t->at_ns - t->wall_ns < w->first_ns))
 		w->first_ns = t->at_ns > t->wall_ns ? t->at_ns - t->wall_ns : 1;
 	if (t->at_ns > w->last_ns)
 		w->last_ns = t->at_ns;
 	w->wall_ns += t->wall_ns + t->unseen_cpu_ns;
+	w->joined_ns += t->joined_ns;
+	if (t->left_out) {
+		w->left_out_ns += t->wall_ns;
+		if (w->left_out < t->left_out)
+			w->left_out = t->left_out;
+		return;
+	}
 	w->cpu_ns += t->cpu_ns + t->unseen_cpu_ns;
 	w->faults += t->faults + t->unseen_faults;
 	if (t->fault_high_ns) {
@@ -377,8 +384,8 @@ static void take_thread(struct walk *w, const struct rec_thread *t)
 		cause_tally_add(&w->quotas, &quota, t->quota_ns);
 		w->quota_ns += t->quota_ns;
 	}
-	if (!(w->threads[hash / 32 % 1024] & 1u << hash % 32)) {
-		w->threads[hash / 32 % 1024] |= 1u << hash % 32;
+	if (!(w->threads[bit / 32] & 1u << bit % 32)) {
+		w->threads[bit / 32] |= 1u << bit % 32;
 		w->nr_threads++;
 	}
 }

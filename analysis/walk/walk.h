@@ -101,6 +101,7 @@ struct walk_path {
 	unsigned int nr_frames;
 	const uint32_t *frames; /* indices in `nodes`, root first, without the process */
 	bool cut;		/* the maximum depth ended the path */
+	bool apart;		/* few threads are there, beside a crowd that is elsewhere */
 	bool flat;		/* no path stands out below its last frame: see `tops` */
 	bool unsure;		/* idle, or a wait for another thread or a timer inside a request */
 	bool inside;		/* idle: only a thread of the same process can end the wait */
@@ -128,8 +129,15 @@ struct walk_result {
 	struct walk_top
 	    tops[WALK_TOPS]; /* if flat: the functions with most time of their own, largest first */
 	uint64_t snapshots;
-	uint32_t threads;
+	uint32_t threads;	    /* with those that were left out */
+	uint32_t left_out;	    /* threads that were not looked at */
+	double span_ns;		    /* for which the threads were watched */
 	double share[WALK_CLASSES]; /* shares of total_ns */
+	/*
+	 * shares of the time: of threads at the same places as many others, whose stacks tell it;
+	 * of threads that were left out
+	 */
+	double joined, not_seen;
 	/* share of total_ns spent waiting for a CPU; included in the work */
 	double runqueue;
 	double unknown_callers;	      /* share of the time whose callers are not known */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Selects the paths to follow in the tree of a walk, and builds the result. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,9 @@
 
 /* Paths below this fraction of the first path of their class are not reported. */
 #define LEAST_OF_FIRST 0.1
-enum { CLASS_PATHS = 6 /* paths of each class */ };
+/* of the time of a thread: what one does for so much of it all the time, it does */
+#define ONE_THREAD 0.5
+enum { CLASS_PATHS = 6 /* paths of each class, and as many that stand apart from a crowd */ };
 
 /* Returns the time to move from idle to work: waits that look idle but are part of a request. */
 static double moved(enum walk_class class, uint64_t blocked)
@@ -210,8 +213,11 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 			follow(m, i, depth, least);
 			continue;
 		}
-		/* Report the wait of the first thread even if many other threads wait. */
-		if (ns <= 0 || (ns < least &&
+		/*
+		 * Report the wait of the first thread even if many other threads wait, and what one
+		 * thread does all the time even if a crowd does something else.
+		 */
+		if (ns <= 0 || (ns < least && ns < m->apart_ns &&
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
 		if (walk_follow_kernel(m, i, depth) || path_scheduler(m, i, depth, ns))
@@ -230,8 +236,8 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 }
 
 /*
- * If a program only waits, the wait of its first thread is reported first, before those of a thread
- * pool.
+ * If a program only waits, the wait of its first thread is reported first, before those of threads
+ * apart from a crowd, and these before a thread pool.
  */
 static bool is_of_main_thread(const struct walk_path *p)
 {
@@ -245,6 +251,7 @@ static int path_order(const void *a, const void *b)
 
 	return ascending(x->rank, y->rank) ?: ascending(queue_x, queue_y)
 	       ?: descending(is_of_main_thread(x), is_of_main_thread(y))
+	       ?: descending(x->class == WALK_IDLE && x->apart, y->class == WALK_IDLE && y->apart)
 	       ?: descending(x->share, y->share) ?: ascending(x->frames[0], y->frames[0]);
 }
 
@@ -257,7 +264,7 @@ static int paths_by_share(const void *a, const void *b)
 
 static void paths_thin(struct walk_making *m, unsigned int from)
 {
-	unsigned int kept = from;
+	unsigned int kept = from, apart = 0;
 	double most = 0;
 
 	for (unsigned int i = from; i < m->r->nr_paths; i++) {
@@ -266,11 +273,14 @@ static void paths_thin(struct walk_making *m, unsigned int from)
 	}
 	qsort(m->r->paths + from, m->r->nr_paths - from, sizeof(*m->r->paths), paths_by_share);
 	for (unsigned int i = from; i < m->r->nr_paths; i++) {
-		if (is_of_main_thread(&m->r->paths[i]) ||
-		    (m->r->paths[i].share >= most * LEAST_OF_FIRST && i < from + CLASS_PATHS))
-			m->r->paths[kept++] = m->r->paths[i];
+		struct walk_path *p = &m->r->paths[i];
+
+		p->apart = p->share < most * LEAST_OF_FIRST && p->share * m->total >= m->apart_ns;
+		if (is_of_main_thread(p) || (p->apart && apart++ < CLASS_PATHS) ||
+		    (p->share >= most * LEAST_OF_FIRST && i < from + CLASS_PATHS))
+			m->r->paths[kept++] = *p;
 		else
-			free((uint32_t *)(uintptr_t)m->r->paths[i].frames);
+			free((uint32_t *)(uintptr_t)p->frames);
 	}
 	m->r->nr_paths = kept;
 }
@@ -348,7 +358,8 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 	double seen = 0, cpu, span;
 
 	*out = (struct walk_result){.snapshots = w->snapshots,
-				    .threads = w->nr_threads,
+				    .threads = w->nr_threads + w->left_out,
+				    .left_out = w->left_out,
 				    .settled = walk_settled(w),
 				    .target_ended = w->target_ended,
 				    .total_ns = w->wall_ns};
@@ -389,9 +400,12 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
 		       sizeof(out->unknown_why));
 	out->unsure = (double)m->unsure_ns / m->total;
+	out->joined = (double)w->joined_ns / m->total;
+	out->not_seen = (double)w->left_out_ns / m->total;
 	walk_count_faults(m);
-	span = span_ns(w, m->total);
+	span = out->span_ns = span_ns(w, m->total);
 	out->busy = out->share[WALK_WORK] * m->total / span;
+	m->apart_ns = w->joined_ns ? span * ONE_THREAD : INFINITY;
 	walk_rank_classes(m, span, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {
 		unsigned int from = out->nr_paths;

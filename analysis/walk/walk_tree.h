@@ -31,7 +31,7 @@ struct walk_tree_node {
 	bool recursive;
 };
 
-enum { WALK_JUDGED = 256, WALK_LEAVES = 24 };
+enum { WALK_JUDGED = 256, WALK_LEAVES = 24, WALK_THREADS = 1 << 22 /* the kernel's limit */ };
 
 /* The nodes in which a thread ran, was idle, or was blocked by another thread. */
 struct walk_thread {
@@ -67,8 +67,10 @@ struct walk {
 	struct cause_tally quotas;		      /* that were used up */
 	uint64_t first_ns, last_ns;		      /* the span that REC_THREAD records cover */
 	uint64_t snapshots, work_snapshots;
-	uint32_t threads[1024]; /* a bit set of hashed thread numbers, to count the threads */
+	uint32_t threads[WALK_THREADS / 32]; /* a bit for each thread id, to count the threads */
 	uint32_t nr_threads;
+	uint32_t left_out;		 /* threads that were not looked at, at most at a time */
+	uint64_t left_out_ns, joined_ns; /* as in REC_THREAD */
 	uint64_t checked,
 	    checked_ns; /* snapshots and `last_ns` when the first path was last checked */
 	uint64_t signature;
@@ -93,6 +95,7 @@ struct walk_making {
 	uint64_t *blocked, *blocked_own;
 	uint64_t unsure_ns; /* of waits that may be part of a request */
 	double scale, total;
+	double apart_ns; /* time from which a path is reported beside any crowd */
 	enum walk_class class;
 	double class_ns;
 	uint32_t chain[WALK_MAX_FRAMES];

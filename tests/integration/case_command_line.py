@@ -60,6 +60,26 @@ def picker():
     equal("exit status", s.exit_status(), 0)
 
 
+@case("of 300 processes with one name 256 are measured, and how many are left out is said")
+def many():
+    name = "many-%d" % (os.getpid() % 1000000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = shutil.copy(os.path.join(TARGETS, "crowd"), os.path.join(folder, name))
+        targets = [Target(path, 1) for _ in range(300)]
+        for target in targets:
+            target.asleep()
+        status, program = run_peaktop("descend", "-n", name, "--open", "--json")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        document = program.document()
+        equal("threads looked at", document["threads_looked_at"], 2 * 256)
+        check(any("300 processes match; the 256 that used most CPU time" in note for note in document["notes"]), "%s" % document["notes"])
+        for target in targets:
+            target.go()
+        for target in targets:
+            target.truth()
+            target.finish()
+
+
 @case("--cgroup takes all processes of a control group")
 def cgroup():
     begin, (one, two) = named_copies("-one", "-two")

@@ -220,15 +220,7 @@ def screen():
 def crowd_asleep(threads):
     """The target, once every thread of it waits."""
     target = Target("crowd", threads)
-    tasks = "/proc/%d/task" % target.pid
-
-    def asleep():
-        for tid in os.listdir(tasks):
-            with open("%s/%s/stat" % (tasks, tid)) as stat:
-                if stat.read().rpartition(")")[2].split()[0] != "S":
-                    return False
-        return True
-    wait_for(asleep, "the threads to wait", 60)
+    target.asleep()
     return target
 
 

@@ -777,6 +777,22 @@ def process_of_function():
     check(onward and "walk_serve" in onward[0], "notes: %s" % program.document()["notes"])
 
 
+@case("of thousands of threads all are counted, and what one does beside a crowd is named")
+def crowd():
+    target = Target("crowd", 5000)
+    target.asleep()
+    document = walk(target.pid)
+    equal("threads", document["walk"]["threads"], 5001)
+    check("threads_left_out" not in document["walk"], "%s" % document["walk"])
+    check(document["walk"]["joined"] > 0, "%s" % document["walk"])
+    for wanted in ("stuck", "wait_for_work"), ("worker", "wait_for_work"):
+        check(any(" ".join(wanted) in " ".join(names(path)) for path in document["paths"]), "%s in: %s" % (wanted, told(document)))
+    check(any("same places as hundreds" in note for note in document["notes"]), "%s" % document["notes"])
+    target.go()
+    equal("threads that the target counted", target.truth()["threads"], 5000)
+    target.finish()
+
+
 @case("--peak needs a function; options out of range are refused")
 def usage():
     target = Target("walk_pool", 1)

@@ -482,6 +482,15 @@ class Target(Program):
     def go(self):
         self.say("go")
 
+    def asleep(self):
+        """Wait until every thread of it waits."""
+        tasks = "/proc/%d/task" % self.pid
+
+        def state(tid):
+            with open("%s/%s/stat" % (tasks, tid)) as stat:
+                return stat.read().rpartition(")")[2].split()[0]
+        wait_for(lambda: all(state(tid) == "S" for tid in os.listdir(tasks)), "the threads to wait", 60)
+
     def truth(self, seconds=3 * HANG):
         """What the target itself counted; it waits then."""
         return json.loads(self.line(lambda s: s.startswith("{"), seconds))

@@ -110,6 +110,7 @@ static struct front front_begin(pid_t pid, const char *path)
 					     .budget_ppm = 1000000,
 					     .resolution = 4,
 					     .command_line = "",
+					     .targets_note = "",
 					     .code_serve = code_reader_serve};
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		exit(2);

@@ -219,6 +219,30 @@ static void only_names_that_are_near_are_suggested(void **state)
 	assert_string_equal(near, "redis");
 }
 
+static void the_busiest_are_kept(void **state)
+{
+	struct target_process p[] = {
+	    {.pid = 1, .cpu_ticks = 900},
+	    {.pid = 2, .busy_ticks = 1, .cpu_ticks = 1},
+	    {.pid = 3, .cpu_ticks = 950},
+	    {.pid = 4, .busy_ticks = 7},
+	    {.pid = 5, .cpu_ticks = 900},
+	};
+	const struct target_list all = {p, sizeof(p) / sizeof(p[0])};
+	size_t at[] = {0, 1, 2, 3, 4};
+	struct target_set set = {at, sizeof(at) / sizeof(at[0])};
+
+	target_keep_busiest(&all, &set, 9);
+	assert_int_equal(set.nr, 5);
+	assert_int_equal(set.at[0], 0);
+	target_keep_busiest(&all, &set, 4);
+	assert_int_equal(set.nr, 4);
+	assert_int_equal(p[set.at[0]].pid, 4);
+	assert_int_equal(p[set.at[1]].pid, 2);
+	assert_int_equal(p[set.at[2]].pid, 3);
+	assert_int_equal(p[set.at[3]].pid, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +253,7 @@ int main(void)
 	    cmocka_unit_test(a_container_is_found_by_its_control_group),
 	    cmocka_unit_test(each_runtime_names_its_groups),
 	    cmocka_unit_test(names_of_containers_are_in_files),
+	    cmocka_unit_test(the_busiest_are_kept),
 	    cmocka_unit_test(only_names_that_are_near_are_suggested),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/base/array.h"
@@ -20,6 +21,7 @@
 #include "tui/engine/processes.h"
 
 enum { FILE_MAX = 1 << 20, CONTAINERS_MAX = 8, LISTED_MAX = 12 };
+enum { BUSY_MS = 300 /* for which processes are watched to find the busiest */ };
 
 /* ---- reading ------------------------------------------------------------ */
 
@@ -235,16 +237,34 @@ static int refuse(struct target_search *s, int status, const char *fmt, ...)
 	return status;
 }
 
-/* Take all processes of the set as targets; `what` and `value` say how they were named. */
+/* More processes than can be measured: keep those that use most CPU time now, and note that. */
+static void keep_busiest(struct target_search *s, const char *what, const char *value)
+{
+	struct target_set *set = &s->set;
+
+	snprintf(s->options->targets_note, sizeof(s->options->targets_note),
+		 "%s%.150s: %zu processes match; the %d that used most CPU time are measured, the "
+		 "others are left out; name some with -p PID,PID",
+		 what, value, set->nr, OPTIONS_MAX_PIDS);
+	for (size_t i = 0; i < set->nr; i++)
+		s->list.list[set->at[i]].cpu_ticks = process_ticks(s->list.list[set->at[i]].pid);
+	nanosleep(&(struct timespec){.tv_nsec = BUSY_MS * 1000000}, NULL);
+	for (size_t i = 0; i < set->nr; i++) {
+		struct target_process *p = &s->list.list[set->at[i]];
+		uint64_t ticks = process_ticks(p->pid);
+
+		p->busy_ticks = ticks > p->cpu_ticks ? ticks - p->cpu_ticks : 0;
+	}
+	target_keep_busiest(&s->list, set, OPTIONS_MAX_PIDS);
+}
+
+/* Take the processes of the set as targets; `what` and `value` say how they were named. */
 static int take_all(struct target_search *s, const char *what, const char *value)
 {
 	struct options *o = s->options;
 
 	if (s->set.nr > OPTIONS_MAX_PIDS)
-		return refuse(s, EXIT_USAGE,
-			      "%s%.200s: %zu processes match, and at most %d can be measured at "
-			      "once; name some of them with -p PID,PID",
-			      what, value, s->set.nr, OPTIONS_MAX_PIDS);
+		keep_busiest(s, what, value);
 	for (size_t i = 0; i < s->set.nr; i++)
 		o->pids[o->nr_pids++] = s->list.list[s->set.at[i]].pid;
 	return 0;

@@ -3,8 +3,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/edit_distance.h"
 
 enum { NEAR_MAX = 5, ID_MIN = 4 };
@@ -163,6 +165,23 @@ static bool any_component(const char *cgroups,
 		}
 	}
 	return false;
+}
+
+static int by_use(const void *a, const void *b, void *list)
+{
+	const struct target_process *x = (const struct target_process *)list + *(const size_t *)a,
+				    *y = (const struct target_process *)list + *(const size_t *)b;
+
+	return descending(x->busy_ticks, y->busy_ticks) ?: descending(x->cpu_ticks, y->cpu_ticks)
+	       ?: ascending(x->pid, y->pid);
+}
+
+void target_keep_busiest(const struct target_list *l, struct target_set *set, size_t max)
+{
+	if (set->nr <= max)
+		return;
+	qsort_r(set->at, set->nr, sizeof(*set->at), by_use, l->list);
+	set->nr = max;
 }
 
 bool target_is_unit(const char *name)

@@ -113,6 +113,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->resolution = o->resolution;
 	c->code_serve = code_reader_serve;
 	c->command_line = "";
+	c->targets_note = o->targets_note;
 	status = fo->doctor ? collector.doctor(fd) : collector.run(fd, c);
 	_exit(status);
 }

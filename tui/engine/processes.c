@@ -58,6 +58,20 @@ pid_t process_number(pid_t pid)
 	return proc_number(pid);
 }
 
+uint64_t process_ticks(pid_t pid)
+{
+	unsigned long long user, system;
+	char stat[1024], *end = NULL;
+
+	if (small_file_read(stat, sizeof(stat), "/proc/%d/stat", (int)pid) > 0)
+		end = strrchr(stat, ')');
+	return end && sscanf(end + 1,
+			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+			     &system) == 2
+		   ? user + system
+		   : 0;
+}
+
 static bool process_read(const char *pid, struct process_entry *e, struct picker_process *p)
 {
 	unsigned long long utime, stime;

@@ -309,10 +309,22 @@ static void add_unknown(const struct walk_result *result, struct walk_remarks *o
 		    "(%s%s)",
 		    format_percent(result->unknown_callers).s,
 		    result->unknown_why[0] ? "mostly: " : "reason unknown", result->unknown_why);
-	if (result->nr_paths && walk_told(result) < ACCOUNTED)
+	if (result->joined > 0)
 		add(out,
-		    "%s of the time is not accounted for: the threads slept between two snapshots",
-		    format_percent(1 - walk_told(result)).s);
+		    "%s of the time is of threads at the same places as hundreds of others; only a "
+		    "part of these stacks was read, after those of the threads that do something "
+		    "else, and stands for all of them",
+		    format_percent(result->joined).s);
+	if (result->left_out)
+		add(out,
+		    "%s of the time is not known: there was no room for %u of the threads, which "
+		    "were not looked at; measure fewer processes at a time",
+		    format_percent(result->not_seen).s, result->left_out);
+	if (result->nr_paths && walk_told(result) + result->not_seen < ACCOUNTED)
+		add(out,
+		    "%s of the time is not accounted for: the threads slept between two snapshots, "
+		    "or their stacks had not been read yet",
+		    format_percent(1 - walk_told(result) - result->not_seen).s);
 	if (result->unnamed > 0.005)
 		add(out,
 		    "%s of the time is in generated code without names; let the runtime that "

@@ -178,6 +178,12 @@ static json_t *walk_json(const struct walk_result *result)
 
 	json_put(o, "looks", json_integer((json_int_t)result->snapshots));
 	json_put(o, "threads", json_integer(result->threads));
+	if (result->joined > 0)
+		json_put_share(o, "joined", result->joined);
+	if (result->left_out) {
+		json_put(o, "threads_left_out", json_integer(result->left_out));
+		json_put_share(o, "not_seen", result->not_seen);
+	}
 	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns));
 	json_put_share(o, "work", result->share[WALK_WORK]);
 	json_put_share(o, "run_queue", result->runqueue);

@@ -233,6 +233,17 @@ static const char *time_words(enum walk_class class)
 	return words[class];
 }
 
+/* How many threads of a crowd are there, on average. */
+static void put_threads(struct buf *out, const struct walk_result *result,
+			const struct walk_path *p)
+{
+	double threads = p->share * (double)result->total_ns / result->span_ns;
+
+	buf_printf(out, ", %s of the %u threads on average",
+		   threads < 0.5 ? "less than one" : format_count((uint64_t)(threads + 0.5)).s,
+		   result->threads);
+}
+
 static void put_paths(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct output_options *o)
 {
@@ -247,6 +258,8 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 			   time_words(p->class));
 		put_cause(&line, r, result, p);
 		buf_printf(&line, "; %s", report_evidence_words(p->evidence));
+		if (result->joined > 0)
+			put_threads(&line, result, p);
 		if (p->snapshots)
 			buf_printf(&line, ", %s %s", format_count(p->snapshots).s,
 				   p->snapshots == 1 ? "sample" : "samples");
