@@ -254,3 +254,10 @@ struct module_inline {
  * Returns its length (at least 1), or -ENOENT.
  */
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
+/*
+ * For a name that module_find() does not find: the functions whose code contains inlined copies of
+ * the function called `name`, as that function was called in the source. Returns how many were
+ * written, at most `max`; -E2BIG: none was found, and not all debug information was searched.
+ */
+int module_inlined_into(struct module *m, const char *name, const struct module_function **out,
+			size_t max);

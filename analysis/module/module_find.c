@@ -158,7 +158,7 @@ static void find_linkage(struct finder *s)
 /* Whether the demangled name of a symbol, without clone suffixes, is the one looked for. */
 static bool is_called(struct finder *s, const char *symbol, size_t base)
 {
-	char copy[NAME_MAX_TEXT], text[NAME_MAX_TEXT];
+	char copy[NAME_MAX_TEXT];
 
 	memcpy(copy, symbol, base);
 	copy[base] = 0;
@@ -167,16 +167,7 @@ static bool is_called(struct finder *s, const char *symbol, size_t base)
 		return false;
 	}
 	s->budget--;
-	if (!name_demangle(copy, NAME_SHORT, text))
-		return false;
-	if (name_same(text, s->linkage))
-		return true;
-	if (!strchr(s->linkage, '('))
-		return false;
-	if (name_demangle(copy, NAME_FULL, text) && name_same(text, s->linkage))
-		return true;
-	return strchr(s->linkage, ' ') && name_demangle(copy, NAME_RETURNING, text) &&
-	       name_same(text, s->linkage);
+	return name_is_called(copy, s->linkage);
 }
 
 static void find_demangled(struct finder *s)

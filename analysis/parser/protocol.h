@@ -36,6 +36,8 @@ enum parse_type {
 	PARSE_INLINES,	   /* the inlined calls at `offsets`; with `max` 1 also their loops.
 			      PARSED_INLINES */
 	PARSE_CODE,	   /* the instructions around `offset` in its function. PARSED_CODE */
+	PARSE_INLINED,	   /* functions into which the one called `text` was inlined; module 0: in
+			      all. error -E2BIG: too much debug information. PARSED_FUNCTIONS */
 	PARSE_FORGET,	   /* the module is not needed any more. PARSED_MODULE */
 	PARSE_LAST,
 

@@ -210,7 +210,8 @@ void front_parser_turn(struct front *f, int timeout_ms)
 
 static bool is_sought(const struct watch *w)
 {
-	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING || w->stage == WATCH_NEAREST;
+	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING ||
+	       w->stage == WATCH_INLINED || w->stage == WATCH_NEAREST;
 }
 
 void front_settle(struct front *f)

@@ -72,6 +72,7 @@ struct front_mapping {
 enum watch_stage {
 	WATCH_WAITING = 0, /* until the modules of the target are read */
 	WATCH_FINDING,
+	WATCH_INLINED, /* no function has this name: searching those into which it was inlined */
 	WATCH_NEAREST, /* no function has this name: searching similar names */
 	WATCH_IFUNC,
 	WATCH_PLANNING,
