@@ -114,6 +114,17 @@ def ambiguous():
     refused(["watch", "-p", t.pid, "-f", "serve", "--for", 1], (2,), "serve(int)", "serve(double)")
 
 
+@case("a name that two libraries export: the list says which of them the program is bound to")
+def bound():
+    t = Target("copies")
+    bound_to = "calls from copies go to that of libcopies-first.so"
+    for what in (["watch", "--for", 1], ["descend"]):
+        refused(what + ["-p", t.pid, "-f", "copies_serve"], (2,), "copies_serve@libcopies-first.so",
+                "copies_serve@libcopies-second.so", bound_to)
+    program = refused(["watch", "-p", t.pid, "-f", "copies_serve@libcopies-third.so", "--for", 1], (1, 2))
+    check(bound_to not in program.error_text(), program.error_text())
+
+
 @case("an offset that is not the start of an instruction or outside of the code")
 def bad_offset():
     t = Target("simple")

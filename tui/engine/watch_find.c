@@ -8,7 +8,7 @@
 #include "tui/engine/front_state.h"
 
 enum {
-	LIST_MAX = 12, /* functions listed in the message about an ambiguous name */
+	LIST_MAX = WATCH_CANDIDATES, /* functions listed in the message about an ambiguous name */
 	NEAREST_MAX = 5,
 	IFUNC_MAX = 16,
 };
@@ -49,20 +49,41 @@ void watch_ask(struct front *f, struct watch *w, enum parse_type type, struct pa
 		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
-/* Refuse a name with a message that ends with a list of functions. */
-static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
-			     const char *what)
+/* The text of a message that ends with a list of functions; NULL: no memory. Free it with free().
+ */
+static char *text_with_list(struct front *f, const struct watch *w,
+			    const struct parsed_functions *list, const char *what)
 {
 	struct buf b = {.max = 600};
 
+	buf_printf(&b, "%s: %s%s", w->text, what, list->nr ? ": " : "");
 	for (uint32_t i = 0; i < list->nr && i < LIST_MAX; i++)
 		buf_printf(&b, "%s%s@%s", i ? ", " : "",
 			   list->functions[i].function[0] ? list->functions[i].function
 							  : list->functions[i].symbol,
 			   module_name(f, list->functions[i].module));
-	watch_refuse_name(f, w, EXIT_USAGE, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
-			  b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
-	buf_release(&b);
+	if (list->total > list->nr)
+		buf_printf(&b, ", ...");
+	return b.data;
+}
+
+static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
+			     const char *what)
+{
+	char *text = text_with_list(f, w, list, what);
+
+	watch_refuse_name(f, w, EXIT_USAGE, "%s", text ? text : w->text);
+	free(text);
+}
+
+static void refuse_ambiguous(struct front *f, struct watch *w, const struct parsed_functions *list)
+{
+	char *text = text_with_list(f, w, list,
+				    "several functions have this name; give FUNC@MODULE or the "
+				    "full demangled name");
+
+	watch_bound_find(f, w, list, text ? text : w->text);
+	free(text);
 }
 
 static void ifunc_found(void *ctx, uint64_t op, const struct parsed *answer)
@@ -218,9 +239,7 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 	if (functions_only(a))
 		function_found(f, w, functions_only(a));
 	else if (a->nr)
-		refuse_with_list(f, w, a,
-				 "several functions have this name; give FUNC@MODULE or the full "
-				 "demangled name");
+		refuse_ambiguous(f, w, a);
 	else if (w->found || (!w->spec.module[0] && f->options->command && !f->going))
 		/* a command loads its libraries only after it has started; a file that was replaced
 		 * may be loaded again */

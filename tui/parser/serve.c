@@ -69,7 +69,7 @@ static int dispatch(struct server *s, unsigned int type)
 	    [PARSE_COVERAGE] = serve_coverage, [PARSE_CALL_SITES] = serve_call_sites,
 	    [PARSE_MAPPINGS] = serve_mappings, [PARSE_UNWIND] = serve_unwind,
 	    [PARSE_INLINES] = serve_inlines,   [PARSE_CODE] = serve_code,
-	    [PARSE_FORGET] = serve_forget,
+	    [PARSE_SLOTS] = serve_slots,       [PARSE_FORGET] = serve_forget,
 	};
 
 	return type < PARSE_LAST && serve[type] ? serve[type](s)

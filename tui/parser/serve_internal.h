@@ -6,7 +6,7 @@
  * serve_modules.c  the modules that the client handed over
  * serve_names.c    FIND, NEAREST, INLINED, LIST, IFUNC, SYMBOLS
  * serve_plan.c     PLAN, PLAN_RETURN, COVERAGE
- * serve_call_sites.c  CALL_SITES
+ * serve_call_sites.c  CALL_SITES, SLOTS
  * serve_unwind.c   MAPPINGS, UNWIND
  * serve_inlines.c  INLINES
  * serve_code.c     CODE
@@ -98,6 +98,7 @@ struct rec_site server_site(const struct server *s, const struct module *m, cons
 
 /* ---- serve_call_sites.c ---- */
 int serve_call_sites(struct server *s);
+int serve_slots(struct server *s);
 
 /* ---- serve_unwind.c ---- */
 int serve_mappings(struct server *s);
