@@ -155,6 +155,22 @@ static void find_linkage(struct finder *s)
 	}
 }
 
+bool name_is_called(const char *symbol, const char *text)
+{
+	char name[NAME_MAX_TEXT];
+
+	if (!name_demangle(symbol, NAME_SHORT, name))
+		return false;
+	if (name_same(name, text))
+		return true;
+	if (!strchr(text, '('))
+		return false;
+	if (name_demangle(symbol, NAME_FULL, name) && name_same(name, text))
+		return true;
+	return strchr(text, ' ') && name_demangle(symbol, NAME_RETURNING, name) &&
+	       name_same(name, text);
+}
+
 /* Whether the demangled name of a symbol, without clone suffixes, is the one looked for. */
 static bool is_called(struct finder *s, const char *symbol, size_t base)
 {

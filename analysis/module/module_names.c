@@ -424,19 +424,3 @@ const char *name_last_part(const char *name, size_t *len)
 	*len = (size_t)(end - start);
 	return start;
 }
-
-bool name_is_called(const char *symbol, const char *text)
-{
-	char name[NAME_MAX_TEXT];
-
-	if (!name_demangle(symbol, NAME_SHORT, name))
-		return false;
-	if (name_same(name, text))
-		return true;
-	if (!strchr(text, '('))
-		return false;
-	if (name_demangle(symbol, NAME_FULL, name) && name_same(name, text))
-		return true;
-	return strchr(text, ' ') && name_demangle(symbol, NAME_RETURNING, name) &&
-	       name_same(name, text);
-}

@@ -41,12 +41,6 @@ bool name_is_part(const char *symbol, size_t *owner_length);
 bool name_same(const char *a, const char *b);
 
 /*
- * Whether a mangled symbol is that of the function that a person calls `text`: its demangled name
- * without parameters, with them, or with the return type.
- */
-bool name_is_called(const char *symbol, const char *text);
-
-/*
  * An identifier that every mangled symbol whose demangled name is (`whole`) or
  * contains `text` must contain literally, with its length in *len; NULL when
  * there is none (operators, types of the language, std::string).
