@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/begin.h"
 #include "collect/calibrate.h"
-#include "collect/code_survey.h"
 #include "collect/kernel_names.h"
 #include "collect/launch.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/target_survey.h"
 #include "collect/targets.h"
 
 #include <errno.h>
@@ -173,6 +173,6 @@ int collector_begin(struct collector *c)
 			target_refused(c, 0, o->pids[i], err);
 	}
 	if (!err && o->survey)
-		code_survey(c);
+		target_survey(c);
 	return err;
 }

@@ -11,6 +11,7 @@
 
 #include "collect/attach.h"
 #include "collect/calibrate.h"
+#include "collect/doctor.h"
 #include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
 #include "collect/process/small_file.h"
@@ -94,28 +95,45 @@ static void check_layers(struct collector *c)
 	kernel_side_layers(c->kernel, 0);
 }
 
-static void check_kernel_names(struct collector *c)
-{
-	kernel_names_fall_back(c->kernel, kernel_side_names);
-	check(c, "names of kernel functions", kernel_names_count() > 0,
-	      "kinds of causes inside of the kernel, kernel stacks",
-	      "CAP_SYSLOG, and kernel.kptr_restrict of 0 or 1, or Linux 6.1");
-	kernel_names_release();
-	kernel_names_fall_back(NULL, NULL);
-}
-
-static void check_probes(struct collector *c)
+static void check_uprobes(struct collector *c)
 {
 	enum uprobe_method method = kernel_side_uprobes(c->kernel);
-	bool probes = kernel_side_has_uprobes(c->kernel);
-	char type[64];
 
-	check(c, "uprobes", probes, "latencies of user functions",
+	check(c, "uprobes", kernel_side_has_uprobes(c->kernel), "latencies of user functions",
 	      method == UPROBE_DENIED ? "run as root, or grant CAP_SYS_ADMIN: this kernel requires "
 					"it for uprobes by perf "
 					"events; Linux 6.10 and later do not need it"
 				      : "a kernel with CONFIG_UPROBE_EVENTS");
-	check(c, "many uprobes in one link", method == UPROBE_MULTI,
+}
+
+static void check_clocks(struct collector *c)
+{
+	check(c, "sampling timers", attach_may_open_clocks(),
+	      "samples of running threads (descents, and calls too short to be timed)",
+	      "run as root, or set the sysctl kernel.perf_event_paranoid to 2 or less: with more, "
+	      "this kernel requires CAP_SYS_ADMIN for them");
+}
+
+static void check_kernel_names(struct collector *c)
+{
+	check(c, "names of kernel functions", kernel_names_count() > 0,
+	      "kinds of causes inside of the kernel, kernel stacks",
+	      "CAP_SYSLOG, and kernel.kptr_restrict of 0 or 1, or Linux 6.1");
+}
+
+void doctor_check_rights(struct collector *c)
+{
+	check_uprobes(c);
+	check_clocks(c);
+	check_kernel_names(c);
+}
+
+static void check_probes(struct collector *c)
+{
+	bool probes = kernel_side_has_uprobes(c->kernel);
+	char type[64];
+
+	check(c, "many uprobes in one link", kernel_side_uprobes(c->kernel) == UPROBE_MULTI,
 	      "attaching probes quickly, short bursts within a small budget",
 	      "Linux 6.10; older kernels use one perf event per probe, which attaches more slowly "
 	      "and makes bursts longer");
@@ -123,10 +141,6 @@ static void check_probes(struct collector *c)
 	check(c, "calibration", !probes || c->cost.hit[SITE_EMULATED] > 0,
 	      "correcting latencies, staying within the budget",
 	      "probes attach but do not fire on this host; latencies are not corrected");
-	check(c, "sampling timers", attach_may_open_clocks(),
-	      "samples of running threads (descents, and calls too short to be timed)",
-	      "run as root, or set the sysctl kernel.perf_event_paranoid to 2 or less: with more, "
-	      "this kernel requires CAP_SYS_ADMIN for them");
 	check(c, "kernel functions",
 	      access("/sys/kernel/debug/kprobes", F_OK) == 0 ||
 		  small_file_read(type, sizeof(type),
@@ -166,8 +180,11 @@ int collector_doctor(int fd)
 	}
 	if (!err) {
 		check_layers(c);
+		kernel_names_fall_back(c->kernel, kernel_side_names);
+		doctor_check_rights(c);
+		kernel_names_release();
+		kernel_names_fall_back(NULL, NULL);
 		check_probes(c);
-		check_kernel_names(c);
 		send_constants(c);
 		send_note(c, NOTE_INFO,
 			  "probe hit: %u ns emulated, %u ns single-stepped (%u and %u ns of that "

@@ -394,7 +394,8 @@ static int request_check(struct collector *c, const struct req_learn *req)
 	const struct function *f = descend_f0(c);
 	const struct rec_site *site = &req->site;
 
-	if (!f || f->op != req->op)
+	/* an import slot may be read without a descent, too */
+	if ((req->op || req->operand.kind != OPERAND_SLOT) && (!f || f->op != req->op))
 		return -ESRCH;
 	if (req->site.class >= SITE_CLASSES || !site_is_mapped(c, &req->site) ||
 	    req->operand.base > OPERAND_NO_REG || req->operand.index > OPERAND_NO_REG ||

@@ -228,6 +228,9 @@ int module_cfa(struct module *m, uint64_t pc, struct cfa *cfa);
 const char *module_plt_name(struct module *m, uint64_t vaddr);
 /* Symbol that the loader puts in the slot (GOT) at `vaddr`, NULL if none. */
 const char *module_slot_symbol(struct module *m, uint64_t vaddr);
+/* The slots that the loader fills with this symbol. Returns how many there are; up to `max` are
+ * written. */
+size_t module_slots_of(struct module *m, const char *symbol, uint64_t *vaddrs, size_t max);
 /*
  * Functions of this module that the resolver of an IFUNC may return: starts of
  * functions whose address its code takes. Number of them, up to `max` written;
@@ -254,3 +257,10 @@ struct module_inline {
  * Returns its length (at least 1), or -ENOENT.
  */
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
+/*
+ * For a name that module_find() does not find: the functions whose code contains inlined copies of
+ * the function called `name`, as that function was called in the source. Returns how many were
+ * written, at most `max`; -E2BIG: none was found, and not all debug information was searched.
+ */
+int module_inlined_into(struct module *m, const char *name, const struct module_function **out,
+			size_t max);

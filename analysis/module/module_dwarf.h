@@ -61,3 +61,26 @@ const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const
 bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die);
 void ranges_sort(struct ranges *r);
 const struct unit_range *ranges_find(const struct ranges *r, uint64_t vaddr);
+
+/* The DIEs below a unit, in preorder, at most `max` of them. The walk does not recurse. */
+struct die_walk {
+	Dwarf_Die stack[MAX_DIE_DEPTH];
+	size_t depth, left; /* left 0: the walk ended early */
+};
+/* False: the unit has no children. */
+bool dies_begin(struct die_walk *w, Dwarf_Die *unit, size_t max);
+static inline Dwarf_Die *dies_at(struct die_walk *w)
+{
+	return &w->stack[w->depth];
+}
+/* Go to the next DIE: with `enter` to the first child, if there is one. False: that was the last.
+ */
+bool dies_next(struct die_walk *w, bool enter);
+bool die_may_hold_subprograms(int tag);
+/* The linkage name of a function, else its name; NULL without one. */
+const char *die_linkage_name(Dwarf_Die *die);
+/*
+ * The next unit of the debug information that is in this file: *off is 0 at first. False: there is
+ * none.
+ */
+bool lines_next_unit(const struct lines *l, Dwarf_Off *off, Dwarf_Die *unit);

@@ -155,10 +155,26 @@ static void find_linkage(struct finder *s)
 	}
 }
 
+bool name_is_called(const char *symbol, const char *text)
+{
+	char name[NAME_MAX_TEXT];
+
+	if (!name_demangle(symbol, NAME_SHORT, name))
+		return false;
+	if (name_same(name, text))
+		return true;
+	if (!strchr(text, '('))
+		return false;
+	if (name_demangle(symbol, NAME_FULL, name) && name_same(name, text))
+		return true;
+	return strchr(text, ' ') && name_demangle(symbol, NAME_RETURNING, name) &&
+	       name_same(name, text);
+}
+
 /* Whether the demangled name of a symbol, without clone suffixes, is the one looked for. */
 static bool is_called(struct finder *s, const char *symbol, size_t base)
 {
-	char copy[NAME_MAX_TEXT], text[NAME_MAX_TEXT];
+	char copy[NAME_MAX_TEXT];
 
 	memcpy(copy, symbol, base);
 	copy[base] = 0;
@@ -167,16 +183,7 @@ static bool is_called(struct finder *s, const char *symbol, size_t base)
 		return false;
 	}
 	s->budget--;
-	if (!name_demangle(copy, NAME_SHORT, text))
-		return false;
-	if (name_same(text, s->linkage))
-		return true;
-	if (!strchr(s->linkage, '('))
-		return false;
-	if (name_demangle(copy, NAME_FULL, text) && name_same(text, s->linkage))
-		return true;
-	return strchr(s->linkage, ' ') && name_demangle(copy, NAME_RETURNING, text) &&
-	       name_same(text, s->linkage);
+	return name_is_called(copy, s->linkage);
 }
 
 static void find_demangled(struct finder *s)

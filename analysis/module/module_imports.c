@@ -112,6 +112,24 @@ const char *module_slot_symbol(struct module *m, uint64_t vaddr)
 	return s ? slot_name(m, s) : NULL;
 }
 
+size_t module_slots_of(struct module *m, const char *symbol, uint64_t *vaddrs, size_t max)
+{
+	size_t nr = 0;
+
+	if (module_load_functions(m))
+		return 0;
+	for (size_t i = 0; i < m->nr_slots; i++) {
+		const char *name = slot_name(m, &m->slots[i]);
+
+		if (!name || strcmp(name, symbol) != 0)
+			continue;
+		if (nr < max)
+			vaddrs[nr] = m->slots[i].vaddr;
+		nr++;
+	}
+	return nr;
+}
+
 /* Slot of `jmp *slot(%rip)`, maybe after endbr64 and with a bnd prefix. */
 static bool jump_slot(struct module *m, uint64_t vaddr, uint64_t *slot)
 {

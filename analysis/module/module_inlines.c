@@ -23,7 +23,7 @@ static bool next_sibling(Dwarf_Die *die)
 	return true;
 }
 
-static bool may_hold_subprograms(int tag)
+bool die_may_hold_subprograms(int tag)
 {
 	switch (tag) {
 	case DW_TAG_subprogram:
@@ -39,32 +39,45 @@ static bool may_hold_subprograms(int tag)
 	}
 }
 
+bool dies_begin(struct die_walk *w, Dwarf_Die *unit, size_t max)
+{
+	*w = (struct die_walk){.left = max};
+	return dwarf_child(unit, &w->stack[0]) == 0;
+}
+
+bool dies_next(struct die_walk *w, bool enter)
+{
+	if (!w->left)
+		return false;
+	w->left--;
+	if (enter && w->depth + 1 < MAX_DIE_DEPTH &&
+	    dwarf_child(&w->stack[w->depth], &w->stack[w->depth + 1]) == 0) {
+		w->depth++;
+		return true;
+	}
+	while (!next_sibling(&w->stack[w->depth])) {
+		if (!w->depth--)
+			return false;
+	}
+	return true;
+}
+
 static void index_subprograms(struct module *m, struct ranges *to, Dwarf_Die *unit)
 {
-	Dwarf_Die stack[MAX_DIE_DEPTH];
-	size_t depth = 0, left = MAX_DIES;
+	struct die_walk w;
+	bool more = dies_begin(&w, unit, MAX_DIES);
 
-	if (dwarf_child(unit, &stack[0]) != 0)
-		return;
-	while (left--) {
-		Dwarf_Die *die = &stack[depth];
+	while (more) {
+		Dwarf_Die *die = dies_at(&w);
 		int tag = dwarf_tag(die);
 
-		if (tag == DW_TAG_subprogram && !ranges_add_die(m, to, die))
+		if (tag == DW_TAG_subprogram && !ranges_add_die(m, to, die)) {
+			w.left = 0;
 			break;
-		if (may_hold_subprograms(tag) && depth + 1 < MAX_DIE_DEPTH &&
-		    dwarf_child(die, &stack[depth + 1]) == 0) {
-			depth++;
-			continue;
 		}
-		while (!next_sibling(&stack[depth])) {
-			if (!depth--) {
-				ranges_sort(to);
-				return;
-			}
-		}
+		more = dies_next(&w, die_may_hold_subprograms(tag));
 	}
-	m->truncated = true;
+	m->truncated |= !w.left;
 	ranges_sort(to);
 }
 
@@ -144,7 +157,7 @@ static const char *keep_demangled(struct module *m, struct lines *l, const char 
 	return k->name ? k->name : linkage;
 }
 
-static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
+const char *die_linkage_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = NULL;
@@ -155,8 +168,15 @@ static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
 	if (!name || !*name)
 		name = dwarf_diename(die);
 	if (!name || !*name || strnlen(name, MODULE_MAX_NAME) == MODULE_MAX_NAME)
-		return "?";
-	return keep_demangled(m, l, name);
+		return NULL;
+	return name;
+}
+
+static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
+{
+	const char *name = die_linkage_name(die);
+
+	return name ? keep_demangled(m, l, name) : "?";
 }
 
 /* ---- the chain ---- */

@@ -198,6 +198,13 @@ const struct module_function *module_function_starting(const struct module *m, u
 int module_assign_parts(struct module *m);
 const struct module_function *module_part_owner(const struct module *m, uint64_t vaddr);
 
+/* module_find.c */
+/*
+ * Whether a mangled symbol is that of the function that a person calls `text`: its demangled name
+ * without parameters, with them, or with the return type.
+ */
+bool name_is_called(const char *symbol, const char *text);
+
 /* module_lines.c */
 void module_unload_lines(struct module *m);
 

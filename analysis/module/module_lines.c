@@ -168,25 +168,35 @@ static bool is_split(Dwarf_Die *unit, uint8_t type)
 	       dwarf_hasattr(unit, DW_AT_GNU_dwo_name) || dwarf_hasattr(unit, DW_AT_dwo_name);
 }
 
-static void list_units(struct module *m, struct lines *l)
+bool lines_next_unit(const struct lines *l, Dwarf_Off *off, Dwarf_Die *unit)
 {
-	Dwarf_Off off = 0, next, abbrev;
+	Dwarf_Off next, abbrev;
 	Dwarf_Half version;
 	uint8_t type;
 	size_t header;
+
+	while (dwarf_next_unit(l->dwarf, *off, &next, &header, &version, &abbrev, NULL, NULL, NULL,
+			       NULL) == 0 &&
+	       next > *off) {
+		bool found = dwarf_offdie(l->dwarf, *off + header, unit) != NULL;
+
+		*off = next;
+		type = DW_UT_compile;
+		if (found)
+			dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
+		if (found && !is_split(unit, type))
+			return true;
+	}
+	return false;
+}
+
+static void list_units(struct module *m, struct lines *l)
+{
+	Dwarf_Off off = 0;
 	Dwarf_Die die;
 
-	for (size_t n = 0; n < MAX_UNITS; n++, off = next) {
-		if (dwarf_next_unit(l->dwarf, off, &next, &header, &version, &abbrev, NULL, NULL,
-				    NULL, NULL) != 0 ||
-		    next <= off)
-			break;
-		type = DW_UT_compile;
-		if (!dwarf_offdie(l->dwarf, off + header, &die))
-			continue;
-		dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL);
-		if (dwarf_tag(&die) == DW_TAG_compile_unit && !is_split(&die, type) &&
-		    !ranges_add_die(m, &l->units, &die))
+	for (size_t n = 0; n < MAX_UNITS && lines_next_unit(l, &off, &die); n++) {
+		if (dwarf_tag(&die) == DW_TAG_compile_unit && !ranges_add_die(m, &l->units, &die))
 			break;
 	}
 	ranges_sort(&l->units);

@@ -36,7 +36,11 @@ enum parse_type {
 	PARSE_INLINES,	   /* the inlined calls at `offsets`; with `max` 1 also their loops.
 			      PARSED_INLINES */
 	PARSE_CODE,	   /* the instructions around `offset` in its function. PARSED_CODE */
-	PARSE_FORGET,	   /* the module is not needed any more. PARSED_MODULE */
+	PARSE_INLINED,	   /* functions into which the one called `text` was inlined; module 0: in
+			      all. error -E2BIG: too much debug information. PARSED_FUNCTIONS */
+	PARSE_SLOTS,  /* the import slots (GOT) of the symbol `text`: each as a call site at the
+			 start of the code with an operand OPERAND_SLOT. PARSED_CALL_SITES */
+	PARSE_FORGET, /* the module is not needed any more. PARSED_MODULE */
 	PARSE_LAST,
 
 	/* answers */

@@ -68,7 +68,7 @@ struct req_descend {
  * call in in-peak calls of f0 (module 0: code of no file), or with an error.
  */
 struct req_learn {
-	uint32_t op; /* f0: armed by REQ_DESCEND */
+	uint32_t op; /* f0: armed by REQ_DESCEND; 0 with OPERAND_SLOT: of no descent */
 	uint32_t node;
 	uint32_t parent;      /* node that makes the call, 0: f0; any if it is not armed */
 	struct rec_site site; /* the call or jump itself */

@@ -84,6 +84,7 @@ static void ask(struct module *m)
 	module_find(m, "main", found, 16);
 	module_find(m, "+0x10", found, 16);
 	module_nearest(m, "mian", found, NULL, 16);
+	module_inlined_into(m, "in", found, 16);
 	for (i = 0; i < 100 && cursor < nr; i++) {
 		n = module_search(m, "a", &cursor, found, 16);
 		must(n <= 16);

@@ -65,6 +65,14 @@ def missing():
     check(alive(t.pid), "the target died")
 
 
+@case("a function that exists only inlined: where it was inlined is said")
+def only_inlined():
+    for name in ("culprit_inlined", "culprit_inlined-clang"):
+        t = Target(name)
+        for what in (["watch", "--for", 1], ["descend"], ["descend", "--open"]):
+            refused(what + ["-p", t.pid, "-f", "mix"], (2,), "mix: exists only inlined", "digest@" + name)
+
+
 @case("a function that a short command does not have: exit 2, not an empty answer")
 def not_in_command():
     path = os.path.join(TARGETS, "simple")
@@ -103,7 +111,18 @@ def one_wrong():
 @case("an ambiguous name: refused with the list")
 def ambiguous():
     t = Target("twins")
-    refused(["watch", "-p", t.pid, "-f", "serve", "--for", 1], (1,), "serve(int)", "serve(double)")
+    refused(["watch", "-p", t.pid, "-f", "serve", "--for", 1], (2,), "serve(int)", "serve(double)")
+
+
+@case("a name that two libraries export: the list says which of them the program is bound to")
+def bound():
+    t = Target("copies")
+    bound_to = "calls from copies go to that of libcopies-first.so"
+    for what in (["watch", "--for", 1], ["descend"]):
+        refused(what + ["-p", t.pid, "-f", "copies_serve"], (2,), "copies_serve@libcopies-first.so",
+                "copies_serve@libcopies-second.so", bound_to)
+    program = refused(["watch", "-p", t.pid, "-f", "copies_serve@libcopies-third.so", "--for", 1], (1, 2))
+    check(bound_to not in program.error_text(), program.error_text())
 
 
 @case("an offset that is not the start of an instruction or outside of the code")

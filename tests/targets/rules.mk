@@ -26,6 +26,16 @@ $(T)/plt: tests/targets/plt.c
 $(T)/plt-now: tests/targets/plt.c
 	@echo "  TARGET  $@"
 	$(Q)$(CC) $(TFLAGS) -o $@ $< $(T)/plugin.so -fno-plt -Wl,-z,now -Wl,-rpath,'$$ORIGIN'
+# Two libraries with one name: the program is bound to the first.
+$(T)/libcopies-second.so: COPIES_SECOND = 1
+$(T)/libcopies-first.so $(T)/libcopies-second.so: tests/targets/copies_library.c
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) -DSECOND=$(or $(COPIES_SECOND),0) -shared -fPIC -Wl,-soname,$(@F) -o $@ $<
+$(T)/copies: $(T)/libcopies-first.so $(T)/libcopies-second.so
+TLIBS_copies := $(T)/libcopies-first.so -Wl,--no-as-needed $(T)/libcopies-second.so -Wl,-rpath,'$$ORIGIN'
+TARGETS += $(T)/libcopies-first.so $(T)/libcopies-second.so
+TARGETS := $(filter-out $(T)/copies_library,$(TARGETS))
 
 # simple.c in many builds
 SIMPLE := nopie static static-pie O0 O3 fp cf clang

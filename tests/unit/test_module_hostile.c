@@ -63,6 +63,7 @@ static void ask_names(struct module *m)
 	module_find(m, "copy@V_1", f, 4);
 	module_find(m, "+0x400200", f, 4);
 	module_nearest(m, "frist", f, NULL, 4);
+	module_inlined_into(m, "in", f, 4);
 	module_search(m, "o", &cursor, f, 4);
 	module_function_at(m, ELF_BASE + 0x210);
 	module_function_at_offset(m, 0x210);

@@ -32,7 +32,7 @@ static const char program[] =
     "static inline __attribute__((always_inline)) int inner(int x) {\n"
     "  return x * 3 + rand();\n"
     "}\n"
-    "static inline __attribute__((always_inline)) int middle(int x) {\n"
+    "inline __attribute__((always_inline)) int middle(int x) {\n"
     "  return inner(x + 1) ^ inner(x);\n"
     "}\n"
     "__attribute__((noinline)) int outer(int x) {\n"
@@ -455,7 +455,7 @@ static void compare_lines(const char *name)
 			addresses++;
 			assert_string_equal(chain[n - 1].name, "outer(int)");
 			if (n == 3 && strcmp(chain[0].name, "inner") == 0 &&
-			    strcmp(chain[1].name, "middle") == 0)
+			    strcmp(chain[1].name, "middle(int)") == 0)
 				whole++;
 			continue;
 		}
@@ -480,6 +480,46 @@ static void test_lines(void **state)
 	compare_lines("dwarf4");
 	assert_int_equal(shell("objcopy --compress-debug-sections full packed.dwarf"), 0);
 	compare_lines("packed.dwarf");
+}
+
+static void assert_inlined(struct module *m, const char *name, const char *into)
+{
+	const struct module_function *f[4];
+	int n = module_inlined_into(m, name, f, 4);
+
+	assert_int_equal(n, into != NULL);
+	if (into)
+		assert_string_equal(module_function_name(m, f[0]), into);
+}
+
+/* A function without code of its own is found by the names that one with code would have. */
+static void test_inlined_into(void **state)
+{
+	static const char *const files[] = {"full", "dwarf4", "packed.dwarf"};
+	const struct module_function *f[1];
+	struct module *m;
+
+	if (!have_tools)
+		skip();
+	assert_int_equal(shell("g++ -O2 -gdwarf-4 t.cc -o dwarf4"), 0);
+	assert_int_equal(shell("objcopy --compress-debug-sections full packed.dwarf"), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		m = open_module(files[i]);
+		assert_int_equal(module_find(m, "inner", f, 1), 0);
+		assert_inlined(m, "inner", "outer(int)");
+		assert_inlined(m, "middle", "outer(int)");
+		assert_inlined(m, "middle(int)", "outer(int)");
+		assert_inlined(m, "_Z6middlei", "outer(int)");
+		assert_inlined(m, "middle(long)", NULL);
+		assert_inlined(m, "nner", NULL);
+		assert_inlined(m, "inne", NULL);
+		assert_inlined(m, "outer", NULL);
+		assert_inlined(m, "", NULL);
+		module_free(m);
+	}
+	m = open_module("stripped");
+	assert_inlined(m, "inner", NULL);
+	module_free(m);
 }
 
 static void test_line_limits(void **state)
@@ -722,6 +762,7 @@ int main(void)
 	    cmocka_unit_test(test_debug_by_link),
 	    cmocka_unit_test(test_debugdata),
 	    cmocka_unit_test(test_debugdata_bomb),
+	    cmocka_unit_test(test_inlined_into),
 	    cmocka_unit_test(test_lines),
 	    cmocka_unit_test(test_line_limits),
 	    cmocka_unit_test(test_split_dwarf),

@@ -43,6 +43,8 @@ static int take_record(struct front *f, const struct record *rec, int fd)
 			 rec->refused.reason);
 		return 0;
 	}
+	if (rec->type == REC_INDIRECT_CALLEES && watch_bound_take(f, &rec->discovered))
+		return 0;
 	if (rec->type == REC_WITNESS)
 		driver_witness(f->stream.driver, &rec->witness);
 	else if ((int)rec->type < REC_SAVED_MAX)
@@ -213,7 +215,8 @@ void front_parser_turn(struct front *f, int timeout_ms)
 
 static bool is_sought(const struct watch *w)
 {
-	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING || w->stage == WATCH_NEAREST;
+	return w->stage == WATCH_WAITING || w->stage == WATCH_FINDING ||
+	       w->stage == WATCH_INLINED || w->stage == WATCH_BOUND || w->stage == WATCH_NEAREST;
 }
 
 void front_settle(struct front *f)

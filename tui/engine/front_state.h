@@ -14,7 +14,7 @@
  * saved_descent.c    a descent of a saved session that goes on
  * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
- * watches.c          the watched functions; watch_find.c, watch_arm.c
+ * watches.c          the watched functions; watch_find.c, watch_bound.c, watch_arm.c
  * watch_modules.c    hands the files of the target to the parser
  */
 #pragma once
@@ -42,6 +42,7 @@ enum {
 	FRONT_MAX_STACKS = 64, /* stacks being unwound by the parser */
 	SNAPSHOT_ROUNDS =
 	    1u << 30, /* rounds of snapshots have epochs above this, rounds of arming below */
+	WATCH_CANDIDATES = 12,	 /* functions with an ambiguous name */
 	WATCH_MAX_RETURNS = 128, /* return addresses learnt for one function */
 	WATCH_FIRST_OP =
 	    1024, /* first operation number of watched functions; the collector uses those below */
@@ -73,7 +74,9 @@ struct front_mapping {
 enum watch_stage {
 	WATCH_WAITING = 0, /* until the modules of the target are read */
 	WATCH_FINDING,
+	WATCH_INLINED, /* no function has this name: searching those into which it was inlined */
 	WATCH_NEAREST, /* no function has this name: searching similar names */
+	WATCH_BOUND,   /* several files have the name: searching which one is called */
 	WATCH_IFUNC,
 	WATCH_PLANNING,
 	WATCH_ARMING,
@@ -107,6 +110,12 @@ struct watch {
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
 	bool found;	    /* once: if its file is replaced, it is looked up in the new one */
 	uint64_t calls_now; /* in the last slice */
+	struct {
+		char *symbol, *refusal; /* linkage name; the message so far */
+		uint32_t importer;	/* module whose import slots are read */
+		uint32_t nr;
+		struct rec_code candidates[WATCH_CANDIDATES];
+	} bound; /* WATCH_BOUND */
 };
 
 /* The search for functions with names like the text that the user types. */
@@ -341,6 +350,13 @@ void watch_find(struct front *f, struct watch *w);
  */
 void watch_ask(struct front *f, struct watch *w, enum parse_type type, struct parse_request *req,
 	       void (*done)(void *ctx, uint64_t op, const struct parsed *answer));
+
+/* watch_bound.c: refuse an ambiguous name with `refusal` and, if several files export it, with the
+ * function that the target's calls go to. */
+void watch_bound_find(struct front *f, struct watch *w, const struct parsed_functions *list,
+		      const char *refusal);
+/* Take an answer of the collector. False: it is about a descent. */
+bool watch_bound_take(struct front *f, const struct rec_indirect_callees *a);
 
 /* watch_arm.c */
 /* Ask the parser where to probe this function, then arm these sites. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Find the function of the target that has the name in an OP. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "tui/engine/front_state.h"
 
 enum {
-	LIST_MAX = 12, /* functions listed in the message about an ambiguous name */
+	LIST_MAX = WATCH_CANDIDATES, /* functions listed in the message about an ambiguous name */
 	NEAREST_MAX = 5,
 	IFUNC_MAX = 16,
 };
@@ -48,19 +49,41 @@ void watch_ask(struct front *f, struct watch *w, enum parse_type type, struct pa
 		watch_refuse(f, w, "%s: cannot be looked up: the parser is not running", w->text);
 }
 
-static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
-			     int status, const char *what)
+/* The text of a message that ends with a list of functions; NULL: no memory. Free it with free().
+ */
+static char *text_with_list(struct front *f, const struct watch *w,
+			    const struct parsed_functions *list, const char *what)
 {
 	struct buf b = {.max = 600};
 
+	buf_printf(&b, "%s: %s%s", w->text, what, list->nr ? ": " : "");
 	for (uint32_t i = 0; i < list->nr && i < LIST_MAX; i++)
 		buf_printf(&b, "%s%s@%s", i ? ", " : "",
 			   list->functions[i].function[0] ? list->functions[i].function
 							  : list->functions[i].symbol,
 			   module_name(f, list->functions[i].module));
-	watch_refuse_name(f, w, status, "%s: %s%s%s%s", w->text, what, list->nr ? ": " : "",
-			  b.data ? b.data : "", list->total > list->nr ? ", ..." : "");
-	buf_release(&b);
+	if (list->total > list->nr)
+		buf_printf(&b, ", ...");
+	return b.data;
+}
+
+static void refuse_with_list(struct front *f, struct watch *w, const struct parsed_functions *list,
+			     const char *what)
+{
+	char *text = text_with_list(f, w, list, what);
+
+	watch_refuse_name(f, w, EXIT_USAGE, "%s", text ? text : w->text);
+	free(text);
+}
+
+static void refuse_ambiguous(struct front *f, struct watch *w, const struct parsed_functions *list)
+{
+	char *text = text_with_list(f, w, list,
+				    "several functions have this name; give FUNC@MODULE or the "
+				    "full demangled name");
+
+	watch_bound_find(f, w, list, text ? text : w->text);
+	free(text);
 }
 
 static void ifunc_found(void *ctx, uint64_t op, const struct parsed *answer)
@@ -149,24 +172,60 @@ static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 
 	if (!w || w->stage != WATCH_NEAREST || refuse_for_locked(f, w))
 		return;
-	refuse_with_list(f, w, a, EXIT_USAGE,
+	refuse_with_list(f, w, a,
 			 f->over && a->nr ? "not found before the target ended; similar names"
 			 : f->over	  ? "not found before the target ended"
 			 : a->nr	  ? "no such function; similar names"
 					  : "no such function in the target or its libraries");
 }
 
-static void nearest_ask(struct front *f, struct watch *w)
+/* Ask for other functions that a name may mean, which no function has. False: no answer will come.
+ */
+static bool ask_instead(struct front *f, struct watch *w, enum parse_type type, uint32_t max,
+			void (*done)(void *ctx, uint64_t op, const struct parsed *answer))
 {
-	const struct parser_reply reply = {nearest_found, f, w->op};
-	struct parse_request req = {.text = w->spec.name, .max = NEAREST_MAX};
+	const struct parser_reply reply = {done, f, w->op};
+	struct parse_request req = {.text = w->spec.name, .max = max};
 
-	w->stage = WATCH_NEAREST;
+	w->stage = type == PARSE_INLINED ? WATCH_INLINED : WATCH_NEAREST;
 	if (w->spec.module[0])
 		req.module = module_by_name(f, w->spec.module);
-	if (!front_ask(f, PARSE_NEAREST, &req, &reply))
+	return front_ask(f, type, &req, &reply);
+}
+
+static void nearest_ask(struct front *f, struct watch *w)
+{
+	if (!ask_instead(f, w, PARSE_NEAREST, NEAREST_MAX, nearest_found))
 		watch_refuse_name(f, w, EXIT_USAGE,
 				  "%s: no such function in the target or its libraries", w->text);
+}
+
+static void inlined_found(void *ctx, uint64_t op, const struct parsed *answer)
+{
+	const struct parsed_functions *a = &answer->functions;
+	struct front *f = ctx;
+	struct watch *w = watch_by_op(f, (uint32_t)op);
+
+	if (!w || w->stage != WATCH_INLINED)
+		return;
+	if (a->nr) {
+		refuse_with_list(f, w, a,
+				 "exists only inlined; watch the functions into which the compiler "
+				 "inlined it");
+		return;
+	}
+	if (a->error == -E2BIG)
+		front_message(f,
+			      "%s: not all debug information was searched for inlined functions, "
+			      "because there is too much",
+			      w->text);
+	nearest_ask(f, w);
+}
+
+static void inlined_ask(struct front *f, struct watch *w)
+{
+	if (!ask_instead(f, w, PARSE_INLINED, LIST_MAX + 1, inlined_found))
+		nearest_ask(f, w);
 }
 
 static void found(void *ctx, uint64_t op, const struct parsed *answer)
@@ -180,15 +239,13 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 	if (functions_only(a))
 		function_found(f, w, functions_only(a));
 	else if (a->nr)
-		refuse_with_list(f, w, a, EXIT_NO_ANSWER,
-				 "several functions have this name; give FUNC@MODULE or the full "
-				 "demangled name");
+		refuse_ambiguous(f, w, a);
 	else if (w->found || (!w->spec.module[0] && f->options->command && !f->going))
 		/* a command loads its libraries only after it has started; a file that was replaced
 		 * may be loaded again */
 		w->stage = WATCH_DORMANT;
 	else
-		nearest_ask(f, w);
+		inlined_ask(f, w);
 }
 
 void watch_find(struct front *f, struct watch *w)

@@ -93,6 +93,8 @@ static void watch_free(struct watch *w)
 	free(w->function);
 	free(w->placement);
 	free(w->sites);
+	free(w->bound.symbol);
+	free(w->bound.refusal);
 	free(w);
 }
 

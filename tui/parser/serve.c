@@ -62,20 +62,14 @@ static int refuse(struct server *s, unsigned int type, const char *reason)
 static int dispatch(struct server *s, unsigned int type)
 {
 	static int (*const serve[PARSE_LAST])(struct server * s) = {
-	    [PARSE_FIND] = serve_find,
-	    [PARSE_NEAREST] = serve_nearest,
-	    [PARSE_LIST] = serve_list,
-	    [PARSE_IFUNC] = serve_ifunc,
-	    [PARSE_SYMBOLS] = serve_symbols,
-	    [PARSE_PLAN] = serve_plan,
-	    [PARSE_PLAN_RETURN] = serve_plan_return,
-	    [PARSE_COVERAGE] = serve_coverage,
-	    [PARSE_CALL_SITES] = serve_call_sites,
-	    [PARSE_MAPPINGS] = serve_mappings,
-	    [PARSE_UNWIND] = serve_unwind,
-	    [PARSE_INLINES] = serve_inlines,
-	    [PARSE_CODE] = serve_code,
-	    [PARSE_FORGET] = serve_forget,
+	    [PARSE_FIND] = serve_find,	       [PARSE_NEAREST] = serve_nearest,
+	    [PARSE_INLINED] = serve_inlined,   [PARSE_LIST] = serve_list,
+	    [PARSE_IFUNC] = serve_ifunc,       [PARSE_SYMBOLS] = serve_symbols,
+	    [PARSE_PLAN] = serve_plan,	       [PARSE_PLAN_RETURN] = serve_plan_return,
+	    [PARSE_COVERAGE] = serve_coverage, [PARSE_CALL_SITES] = serve_call_sites,
+	    [PARSE_MAPPINGS] = serve_mappings, [PARSE_UNWIND] = serve_unwind,
+	    [PARSE_INLINES] = serve_inlines,   [PARSE_CODE] = serve_code,
+	    [PARSE_SLOTS] = serve_slots,       [PARSE_FORGET] = serve_forget,
 	};
 
 	return type < PARSE_LAST && serve[type] ? serve[type](s)

@@ -9,7 +9,7 @@
 #include "analysis/code/probe_search.h"
 #include "tui/parser/serve_internal.h"
 
-enum { IMPORT_MAX = 512 };
+enum { IMPORT_MAX = 512, MAX_SLOTS = 16 };
 
 _Static_assert((int)CALL_DIRECT == CALLEE_DIRECT && (int)CALL_PLT == CALLEE_PLT &&
 		   (int)CALL_INDIRECT == CALLEE_INDIRECT && (int)CALL_TAIL == CALLEE_TAIL &&
@@ -231,4 +231,28 @@ int serve_call_sites(struct server *s)
 	while ((err = server_answer(s, PARSED_CALL_SITES, &answer)) == -E2BIG && answer.nr)
 		answer.nr /= 2;
 	return err;
+}
+
+int serve_slots(struct server *s)
+{
+	struct parsed_call_sites answer = {.reason = ""};
+	struct parsed_call_site sites[MAX_SLOTS];
+	uint64_t vaddrs[MAX_SLOTS];
+	const struct module_function *code;
+	struct module *m;
+
+	m = server_module(s, s->request.module, &answer.error, &answer.reason);
+	code = m ? module_function(m, 0) : NULL;
+	answer.total = code ? (uint32_t)module_slots_of(m, s->request.text, vaddrs, MAX_SLOTS) : 0;
+	answer.nr = answer.total < MAX_SLOTS ? answer.total : MAX_SLOTS;
+	answer.sites = sites;
+	for (uint32_t i = 0; i < answer.nr; i++)
+		sites[i] = (struct parsed_call_site){
+		    .offset = code->offset,
+		    .import = s->request.text,
+		    .operand = {.kind = OPERAND_SLOT,
+				.base = OPERAND_IP,
+				.index = OPERAND_NO_REG,
+				.disp = (int64_t)(vaddrs[i] - code->vaddr)}};
+	return server_answer(s, PARSED_CALL_SITES, &answer);
 }

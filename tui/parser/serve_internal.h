@@ -4,9 +4,9 @@
  *
  * serve.c          requests, answers, the loop
  * serve_modules.c  the modules that the client handed over
- * serve_names.c    FIND, NEAREST, LIST, IFUNC, SYMBOLS
+ * serve_names.c    FIND, NEAREST, INLINED, LIST, IFUNC, SYMBOLS
  * serve_plan.c     PLAN, PLAN_RETURN, COVERAGE
- * serve_call_sites.c  CALL_SITES
+ * serve_call_sites.c  CALL_SITES, SLOTS
  * serve_unwind.c   MAPPINGS, UNWIND
  * serve_inlines.c  INLINES
  * serve_code.c     CODE
@@ -80,6 +80,7 @@ const char *module_error_text(int error);
 /* ---- serve_names.c ---- */
 int serve_find(struct server *s);
 int serve_nearest(struct server *s);
+int serve_inlined(struct server *s);
 int serve_list(struct server *s);
 int serve_ifunc(struct server *s);
 int serve_symbols(struct server *s);
@@ -97,6 +98,7 @@ struct rec_site server_site(const struct server *s, const struct module *m, cons
 
 /* ---- serve_call_sites.c ---- */
 int serve_call_sites(struct server *s);
+int serve_slots(struct server *s);
 
 /* ---- serve_unwind.c ---- */
 int serve_mappings(struct server *s);

@@ -115,29 +115,46 @@ static bool next_module(struct server *s, uint32_t *number, struct module **m, i
 	return false;
 }
 
-int serve_find(struct server *s)
+/* A search of one module for functions that a name means: module_find(). */
+typedef int (*module_search_fn)(struct module *m, const char *name,
+				const struct module_function **out, size_t max);
+
+/* Answer with what `search` finds in the modules of the request. */
+static int serve_matches(struct server *s, module_search_fn search)
 {
 	const struct module_function *matches[PARSE_MAX_FUNCTIONS];
 	struct found_functions *found = found_new(s);
+	uint32_t number = 0, max = wanted(s, PARSE_MAX_FUNCTIONS);
 	const char *reason = "";
 	struct module *m = NULL;
-	uint32_t number = 0, max = wanted(s, PARSE_MAX_FUNCTIONS);
-	int n, error = 0;
+	int n, error = 0, too_large = 0;
 
 	if (!found)
 		return -ENOMEM;
 	while (next_module(s, &number, &m, &error, &reason)) {
-		n = module_find(m, s->request.text, matches, PARSE_MAX_FUNCTIONS);
+		n = search(m, s->request.text, matches, PARSE_MAX_FUNCTIONS);
 		if (n < 0 && s->request.module) {
 			error = n;
 			reason = module_error_text(n);
 		}
+		if (n == -E2BIG)
+			too_large = n;
 		found->total += n > 0 ? (uint64_t)n : 0;
 		for (int i = 0; i < n && i < PARSE_MAX_FUNCTIONS && found->nr < max; i++)
 			found->functions[found->nr++] = describe(s, m, number, matches[i]);
 		server_trim(s, number);
 	}
-	return answer_functions(s, found, 0, error, reason);
+	return answer_functions(s, found, 0, error ? error : too_large, reason);
+}
+
+int serve_find(struct server *s)
+{
+	return serve_matches(s, module_find);
+}
+
+int serve_inlined(struct server *s)
+{
+	return serve_matches(s, module_inlined_into);
 }
 
 /* Insert a function into the list of the `max` nearest, sorted by cost. Equal costs keep their

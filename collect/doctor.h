@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks that `doctor` makes with and without a target. */
+#pragma once
+
+struct collector;
+
+/* Send a REC_CHECK for each right that probes, samples and kinds of causes need. */
+void doctor_check_rights(struct collector *c);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/target_survey.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/base/format.h"
+#include "collect/code_survey.h"
+#include "collect/doctor.h"
+#include "collect/file_lease.h"
+#include "collect/modules.h"
+#include "collect/process/live_thread.h"
+#include "collect/reader.h"
+#include "collect/state.h"
+#include "collect/stream.h"
+#include "collect/targets.h"
+#include "collect/thread_snapshots_state.h"
+
+/* Report a limit of a target. */
+__attribute__((format(printf, 4, 5))) static void
+limit(struct collector *c, const char *name, const char *remedy, const char *needed_for, ...)
+{
+	char text[TARGET_PATH + 256];
+
+	format_arguments(text, sizeof(text), needed_for);
+	send_record(
+	    c, &(struct record){
+		   .type = REC_CHECK,
+		   .check = {.name = name, .ok = false, .needed_for = text, .remedy = remedy}});
+}
+
+static void survey_main_thread(struct collector *c, const struct target *t)
+{
+	if (proc_number(t->pid) != t->pid)
+		limit(
+		    c, "main thread",
+		    "its main thread has ended, so other processes that execute the same files "
+		    "run into the probes, too; their calls do not count, but they are slowed down",
+		    "probes in process %d (%s) alone", t->pid, t->comm);
+}
+
+static void count_thread(void *ctx, pid_t tid)
+{
+	(void)tid;
+	++*(unsigned int *)ctx;
+}
+
+static void survey_crowd(struct collector *c, const struct target *t)
+{
+	unsigned int n = 0;
+
+	if (!target_threads(t->pid, count_thread, &n) && n > MAX_THREADS)
+		limit(c, "number of threads",
+		      "the other threads are left out; name single threads with --thread",
+		      "snapshots of all %u threads of process %d (%s): at most %d are looked at", n,
+		      t->pid, t->comm, MAX_THREADS);
+}
+
+/* Code of this mapping is in no file. */
+static void survey_fileless(struct collector *c, const struct target *t, uint64_t start)
+{
+	bool named = mapping_at(c, t->pid, start) != NULL;
+
+	limit(
+	    c, "code without a file",
+	    named
+		? "it was made at run time: its perf map gives names to samples and stacks, but "
+		  "it cannot be probed; watch system calls, libraries, or the process"
+		: "it was made at run time, or the program copied its text to anonymous memory: it "
+		  "cannot be probed, and without a perf map (/tmp/perf-PID.map) it has no "
+		  "names; watch system calls, libraries, or the process",
+	    "%s of the code at 0x%" PRIx64 " in process %d (%s)",
+	    named ? "probes in functions" : "probes in functions and names", start, t->pid,
+	    t->comm);
+}
+
+static void survey_mappings(struct collector *c, const struct target *t)
+{
+	bool probed = false, fileless = false;
+	char path[64], *text, *line, *next;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number(t->pid));
+	if (reader_text(t->pid, path, &text) < 0)
+		return;
+	for (line = text; *line; line = next) {
+		char perms[5], name[64] = "";
+		uint64_t start, inode;
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		if (sscanf(line, "%" SCNx64 "-%*x %4s %*x %*s %" SCNu64 " %63s", &start, perms,
+			   &inode, name) < 3 ||
+		    perms[2] != 'x' || inode)
+			continue;
+		probed |= !strncmp(name, "[uprobes", 8);
+		if (name[0] || fileless)
+			continue;
+		fileless = true;
+		survey_fileless(c, t, start);
+	}
+	free(text);
+	/* doctor has not probed anything yet */
+	if (probed)
+		limit(c, "probes of others",
+		      "another tool probes this process, or did: the calls of functions whose "
+		      "returns it probes may be missed, and the share of calls that was seen says "
+		      "so; stop that tool if a figure is in doubt",
+		      "all calls of functions of process %d (%s)", t->pid, t->comm);
+}
+
+/* Files that can be overwritten in place while they are probed. */
+static void survey_leases(struct collector *c)
+{
+	const struct file_module *first = NULL;
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < c->files.nr_modules; i++) {
+		const struct file_module *m = &c->files.modules[i];
+		int lease = -1;
+
+		if (!module_has_file(c, i + 1) || m->fd < 0)
+			continue;
+		if (!m->remote)
+			lease = lease_take(m->fd);
+		if (lease >= 0) {
+			lease_release(lease);
+			continue;
+		}
+		if (!first)
+			first = m;
+		n++;
+	}
+	if (first)
+		limit(c, "leases on files",
+		      "there are no leases on its file system, CAP_LEASE is missing, or it is open "
+		      "for writing; do not overwrite the file in place while it is probed (a "
+		      "package manager does not)",
+		      "removing probes before somebody overwrites %s%s", first->path,
+		      n > 1 ? " and other files" : "");
+}
+
+void target_survey(struct collector *c)
+{
+	code_survey(c);
+	doctor_check_rights(c);
+	for (unsigned int i = 0; i < c->targets.nr; i++) {
+		const struct target *t = c->targets.list[i];
+
+		survey_main_thread(c, t);
+		survey_mappings(c, t);
+		survey_crowd(c, t);
+	}
+	survey_leases(c);
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`doctor TARGET` names what limits the measurement of a target, before one runs into it."""
+from harness import *
+
+
+def failed(target):
+    """The checks that failed for a target, by name."""
+    with NothingLeft(target.pid):
+        status, program = run_peaktop("doctor", "-p", target.pid, "--json", seconds=200)
+    equal("exit status", status, 0)
+    document = program.document()
+    validate(document)
+    return {check["name"]: check for check in document["checks"] if not check["ok"]}
+
+
+def limits(name, word, limited, control):
+    """The check fails for the target with these arguments, and not for the control."""
+    found = failed(Target(*limited))
+    check(name in found, "%r is not among %s" % (name, sorted(found)))
+    check(word in found[name]["needed_for"], "said: %s" % found[name])
+    found = failed(Target(*control))
+    check(name not in found, "said of the control: %s" % found.get(name))
+
+
+@case("the main thread has ended")
+def main_thread():
+    limits("main thread", "main_gone", ("main_gone", 10), ("main_gone", 10, 1000, "keep"))
+
+
+@case("more threads than a snapshot has")
+def crowd():
+    limits("number of threads", "of all 2101 threads", ("crowd", 2100), ("crowd", 100))
+
+
+@case("text that was moved to anonymous memory: named by its address; the target counts right")
+def moved():
+    limits("code without a file", "names of the code at 0x", ("moved_text",), ("moved_text", 3000, "keep"))
+    t = Target("moved_text")
+    failed(t)
+    t.go()
+    check(t.truth()["ok"], "the target's own results")
+
+
+if __name__ == "__main__":
+    main()
