@@ -52,8 +52,8 @@ struct options {
 	pid_t pids[OPTIONS_MAX_PIDS];
 	size_t nr_pids;
 	char targets_note[320]; /* which of the processes that were named are not in `pids`; "" */
-	unsigned int thread; /* --thread: only this thread; 0: all */
-	const char *name;    /* -n */
+	unsigned int thread;	/* --thread: only this thread; 0: all */
+	const char *name;	/* -n */
 	const char *unit, *cgroup, *container;
 	const char *bare; /* a name given by itself: a process, a unit or a container */
 	char **command;	  /* after --, NULL if none */

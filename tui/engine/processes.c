@@ -65,9 +65,8 @@ uint64_t process_ticks(pid_t pid)
 
 	if (small_file_read(stat, sizeof(stat), "/proc/%d/stat", (int)pid) > 0)
 		end = strrchr(stat, ')');
-	return end && sscanf(end + 1,
-			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-			     &system) == 2
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+			     &user, &system) == 2
 		   ? user + system
 		   : 0;
 }
