@@ -32,7 +32,7 @@ enum {
 	SOON_SCANS = 8,	 /* the first scans, which come at SCAN_MS whatever they cost */
 	REPORT_MS = 250, /* how often a long sleep is sent again, up to MANY_THREADS threads */
 	MANY_THREADS = 1024,
-	OPEN_MS = 300,	 /* how long running threads are waited for */
+	OPEN_MS = 300, /* how long running threads are waited for */
 	KERNEL_LINE = 1024,
 };
 

@@ -72,9 +72,8 @@ static void order_fill(struct opening *o, struct crowd_member *list)
 
 	qsort(o->threads, o->nr_threads, sizeof(*o->threads), by_tid);
 	for (uint32_t i = 0; i < o->nr_threads; i++)
-		list[i] = (struct crowd_member){.index = i,
-						.place = o->threads[i].place,
-						.order = ~o->threads[i].asleep_ns};
+		list[i] = (struct crowd_member){
+		    .index = i, .place = o->threads[i].place, .order = ~o->threads[i].asleep_ns};
 	nr = crowds_choose(list, o->nr_threads);
 	o->nr_order = nr < MAX_STACKS ? (uint32_t)nr : MAX_STACKS;
 	for (uint32_t i = 0; i < o->nr_order; i++)

@@ -39,8 +39,8 @@ struct snapshot_thread {
 	uint64_t faults;       /* since the last record of this thread */
 	/* of a process's first thread: the part of `now.ended_...` that records contain */
 	uint64_t reported_cpu_ns, reported_faults;
-	uint64_t carried; /* time asleep, ns, for which no stack is known yet */
-	uint64_t pending; /* ns that the last snapshot stands for and that were not sent yet */
+	uint64_t carried;   /* time asleep, ns, for which no stack is known yet */
+	uint64_t pending;   /* ns that the last snapshot stands for and that were not sent yet */
 	uint64_t joined_ns; /* since the last record: told by the stacks of others */
 	uint32_t waited;    /* scans in which its stack was to be read, and others came first */
 	uint64_t reported;
@@ -77,7 +77,8 @@ struct thread_snapshots {
 	uint32_t list[MAX_MOVING];
 	struct crowd_member *members; /* of the present scan: the sleeping threads ... */
 	uint32_t nr_members, cap_members;
-	struct crowd_member *left; /* ... and those that were joined with a crowd and have left it */
+	struct crowd_member
+	    *left; /* ... and those that were joined with a crowd and have left it */
 	uint32_t nr_left, cap_left;
 	uint32_t left_out; /* threads for which the table has no room */
 	uint32_t seed;

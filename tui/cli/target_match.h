@@ -17,7 +17,8 @@ struct target_process {
 	char comm[TARGET_COMM]; /* the kernel cuts longer names */
 	char exe[TARGET_EXE];	/* base name of its program, "" if unknown */
 	const char *cgroups;	/* contents of /proc/PID/cgroup */
-	/* CPU time in all, and since the list was read; only where target_keep_busiest() needs it */
+	/* CPU time in all, and since the list was read; only where target_keep_busiest() needs it
+	 */
 	uint64_t cpu_ticks, busy_ticks;
 };
 
@@ -47,7 +48,8 @@ void target_match_cgroup(const struct target_list *l, const char *path, struct t
  * that is part of the control group's name (lxc, systemd-nspawn). */
 void target_match_container(const struct target_list *l, const char *id, struct target_set *set);
 
-/* Leave at most `max` processes in the set: those that are busiest, or else have used most CPU time. */
+/* Leave at most `max` processes in the set: those that are busiest, or else have used most CPU
+ * time. */
 void target_keep_busiest(const struct target_list *l, struct target_set *set, size_t max);
 
 /* Does a name end like that of a systemd unit which has processes (.service, .scope, .slice)? */
