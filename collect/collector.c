@@ -391,11 +391,11 @@ static void loop_run(struct collector_loop *l)
 		unsigned int n = c->targets.nr;
 		bool ended = false;
 
-		fds[0] = (struct pollfd){
-		    .fd = channel_fd(c->front),
-		    /* while the guard removes probes, requests wait */
-		    .events = (short)((guard_has_fired() ? 0 : POLLIN) |
-				      (channel_pending(c->front) ? POLLOUT : 0))};
+		fds[0] =
+		    (struct pollfd){.fd = channel_fd(c->front),
+				    /* while the guard removes probes, requests wait */
+				    .events = (short)((guard_has_fired() ? 0 : POLLIN) |
+						      (channel_pending(c->front) ? POLLOUT : 0))};
 		for (unsigned int i = 0; i < n; i++)
 			fds[i + 1] =
 			    (struct pollfd){.fd = c->targets.list[i]->pidfd, .events = POLLIN};

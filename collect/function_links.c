@@ -115,8 +115,7 @@ static int group_attach(struct collector *c, struct function *f, unsigned int fr
 		pid_t pid = c->targets.list[t]->pid;
 
 		for (uint32_t m = 1; m <= c->files.nr_modules; m++) {
-			if (!target_maps(c, pid, m) ||
-			    links_cover(f, links, g, pid, m))
+			if (!target_maps(c, pid, m) || links_cover(f, links, g, pid, m))
 				continue;
 			err = attach_group(c, f, from, g, pid, m);
 			c->files.changed |= may_succeed(err);

@@ -27,7 +27,8 @@ void guard_turn(void);
 /* Report that the front is alive, or that nothing is attached. */
 void guard_beat(void);
 
-/* True if the thread has begun to remove the probes; attaching has no effect until guard_reset(). */
+/* True if the thread has begun to remove the probes; attaching has no effect until guard_reset().
+ */
 bool guard_has_fired(void);
 /* True if it has removed them all and released the leases: only then call guard_reset(). */
 bool guard_is_done(void);
