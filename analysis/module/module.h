@@ -242,6 +242,11 @@ int module_ifunc_targets(struct module *m, const struct module_function *f,
 /* ---- lines and inlined calls (DWARF of the file or of its debug file) ---- */
 
 bool module_has_lines(struct module *m);
+/*
+ * True if there is debug information that libdw cannot read, so that module_line() finds nothing:
+ * `why` ends a sentence, as "is compressed with zstd".
+ */
+bool module_lines_unread(const struct module *m, char *why, size_t n);
 /* Source position of an address: 0 or -ENOENT. */
 int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line);
 

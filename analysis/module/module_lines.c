@@ -6,6 +6,8 @@
 #include "analysis/base/array.h"
 #include "analysis/module/module_dwarf.h"
 
+enum { COMPRESSED_ZSTD = 2 /* ELFCOMPRESS_ZSTD */, DWARF_NEWEST = 5 };
+
 /* ---- opening ---- */
 
 /*
@@ -240,6 +242,67 @@ bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *un
 bool module_has_lines(struct module *m)
 {
 	return image_with_dwarf(m) != NULL;
+}
+
+/* The compression of a section (ELFCOMPRESS_...); 0: it is not compressed. */
+static uint32_t compression_of(const struct image *img, const Elf64_Shdr *sh)
+{
+	struct span at = image_section_span(img, sh);
+	Elf64_Chdr head;
+
+	if (!sh || !(sh->sh_flags & SHF_COMPRESSED) || at.len < sizeof(head) ||
+	    image_read(img, at.off, &head, sizeof(head)))
+		return 0;
+	return head.ch_type;
+}
+
+/* True if libelf, which may be older than the compression, can unpack a section. */
+static bool can_unpack(const struct image *img, const Elf64_Shdr *sh)
+{
+	Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_begin(img->fd, ELF_C_READ, NULL) : NULL;
+	Elf_Scn *scn = elf ? elf_getscn(elf, (size_t)(sh - img->sh)) : NULL;
+	bool can = scn && elf_compress(scn, 0, 0) >= 0;
+
+	elf_end(elf);
+	return can;
+}
+
+/* Version of the first unit of .debug_info; 0: not known. */
+static uint32_t dwarf_version(const struct image *img, const Elf64_Shdr *info)
+{
+	struct span at = image_section_span(img, info);
+	uint8_t head[14];
+
+	if (at.len < sizeof(head) || image_read(img, at.off, head, sizeof(head)))
+		return 0;
+	return get32(head) == UINT32_MAX ? get16(head + 12) : get16(head + 4);
+}
+
+bool module_lines_unread(const struct module *m, char *why, size_t n)
+{
+	const struct image *img = image_with_dwarf(m);
+	const Elf64_Shdr *info = img ? image_section(img, ".debug_info") : NULL, *small = NULL;
+	uint32_t method = info ? compression_of(img, info) : 0, version;
+
+	if (!info || img->fd < 0)
+		return false;
+	for (size_t i = 0; method && i < img->nr_sh; i++) {
+		if (compression_of(img, &img->sh[i]) == method &&
+		    (!small || img->sh[i].sh_size < small->sh_size))
+			small = &img->sh[i];
+	}
+	if (small && !can_unpack(img, small)) {
+		if (method == COMPRESSED_ZSTD)
+			snprintf(why, n, "is compressed with zstd");
+		else
+			snprintf(why, n, "is compressed with method %u", method);
+		return true;
+	}
+	version = method ? 0 : dwarf_version(img, info);
+	if (version <= DWARF_NEWEST)
+		return false;
+	snprintf(why, n, "has DWARF version %u", version);
+	return true;
 }
 
 /* Append `path` component by component: "." goes, ".." takes the one before it away. */

@@ -27,7 +27,7 @@ static STRUCT_TABLE(parse_request,
 static STRUCT_TABLE(parsed_module,
 	HEAD(parsed_module),
 	FIELDS(parsed_module, build_id, debuglink, wants_debug, position_independent, has_symtab),
-	FIELDS(parsed_module, has_dwarf, has_eh_frame, size, truncated));
+	FIELDS(parsed_module, has_dwarf, has_eh_frame, size, truncated, unread));
 
 static STRUCT_TABLE(parsed_function,
 	FIELDS(parsed_function, module, offset, size, symbol, function, ifunc, source, source_name),

@@ -132,6 +132,8 @@ struct parsed_module {
 	uint32_t has_symtab, has_dwarf, has_eh_frame;
 	uint64_t size;
 	uint32_t truncated; /* 1: data was left out, because it is too large or inconsistent */
+	const char
+	    *unread; /* why its lines cannot be read, as module_lines_unread(); "": they can */
 };
 
 struct parsed_function {

@@ -350,6 +350,12 @@ static double span_ns(const struct walk *w, double total)
 	return total / (w->nr_threads ? w->nr_threads : 1);
 }
 
+/* Time from which what one thread does is reported: only beside a crowd. */
+static double apart_ns(const struct walk *w, double span)
+{
+	return w->joined_ns ? span * ONE_THREAD : INFINITY;
+}
+
 int walk_result(const struct walk *w, const struct walk_functions *functions,
 		struct walk_result *out)
 {
@@ -405,7 +411,7 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 	walk_count_faults(m);
 	span = out->span_ns = span_ns(w, m->total);
 	out->busy = out->share[WALK_WORK] * m->total / span;
-	m->apart_ns = w->joined_ns ? span * ONE_THREAD : INFINITY;
+	m->apart_ns = apart_ns(w, span);
 	walk_rank_classes(m, span, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {
 		unsigned int from = out->nr_paths;

@@ -177,4 +177,27 @@ def hidden_names():
         check(alive(t.pid), "the target died")
 
 
+@case("debug information that libdw cannot read is noted, once for its file; names are there")
+def packed():
+    need("objcopy")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "packed")
+        if subprocess.run(["objcopy", "--compress-debug-sections=zstd", os.path.join(TARGETS, "walk_stuck"), path],
+                          stderr=subprocess.DEVNULL).returncode:
+            raise Skip("objcopy cannot compress with zstd")
+        target = Target(path)
+        status, program = run_peaktop("descend", "-p", target.pid, "--open", "-f", "stuck", "--json")
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        document = program.document()
+        notes = [note for note in document["notes"] if "debug information of packed" in note]
+        lines = [frame for call in document["open_calls"] for frame in call["frames"]
+                 if frame["function"] == "stuck" and "line" in frame]
+        # an elfutils since 0.189 can read it
+        check(bool(lines) != bool(notes), "lines: %s, notes: %s" % (lines, document["notes"]))
+        check(lines or (len(notes) == 1 and "is compressed with zstd" in notes[0]), "%s" % notes)
+        target.say("")
+        target.say("")
+        target.truth()
+
+
 main()

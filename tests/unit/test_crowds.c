@@ -94,8 +94,9 @@ static void test_time_is_spread(void **state)
 			assert_in_range(list[i].ns - (list[i].index == 4 ? 1000 : 0), 33, 34);
 		} else {
 			own += list[i].ns;
-			assert_int_equal(list[i].ns,
-					 list[i].index == 6 ? 7 : list[i].index == 10 ? 40 : 0);
+			assert_int_equal(list[i].ns, list[i].index == 6	   ? 7
+						     : list[i].index == 10 ? 40
+									   : 0);
 		}
 	}
 	assert_int_equal(told, 1000 + 100);
@@ -123,12 +124,9 @@ static void test_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rare_first),
-	    cmocka_unit_test(test_read_ones_count),
-	    cmocka_unit_test(test_small_is_read),
-	    cmocka_unit_test(test_waiting_has_its_turn),
-	    cmocka_unit_test(test_time_is_spread),
-	    cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_rare_first),	   cmocka_unit_test(test_read_ones_count),
+	    cmocka_unit_test(test_small_is_read),  cmocka_unit_test(test_waiting_has_its_turn),
+	    cmocka_unit_test(test_time_is_spread), cmocka_unit_test(test_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -645,6 +645,47 @@ static void test_overlapping_segments(void **state)
 	close_elf(m);
 }
 
+/* Why libdw cannot read a .debug_info with these bytes, "" if it can. */
+static const char *unread_of(const void *info, size_t n, uint64_t flags)
+{
+	static char why[64];
+	struct module *m;
+	struct elf e;
+
+	elf_init(&e);
+	add_text(&e);
+	elf_section(&e, ".debug_info", SHT_PROGBITS, flags, info, n);
+	elf_section(&e, ".debug_line", SHT_PROGBITS, 0, "lines", 5);
+	m = open_elf(&e);
+	why[0] = '\0';
+	if (!module_lines_unread(m, why, sizeof(why)))
+		assert_string_equal(why, "");
+	close_elf(m);
+	return why;
+}
+
+static void test_unread_lines(void **state)
+{
+	struct {
+		Elf64_Chdr head;
+		uint8_t data[16];
+	} packed = {.head = {.ch_type = 77, .ch_size = 64, .ch_addralign = 1}};
+	uint8_t info[32] = {28, 0, 0, 0, 5, 0}, wide[32] = {255, 255, 255, 255, [12] = 9};
+
+	assert_string_equal(unread_of(info, sizeof(info), 0), "");
+	info[4] = 6;
+	assert_string_equal(unread_of(info, sizeof(info), 0), "has DWARF version 6");
+	assert_string_equal(unread_of(wide, sizeof(wide), 0), "has DWARF version 9");
+	/* too short to tell */
+	assert_string_equal(unread_of(info, 8, 0), "");
+	assert_string_equal(unread_of(&packed, sizeof(packed), SHF_COMPRESSED),
+			    "is compressed with method 77");
+	/* no libelf can unpack these data */
+	packed.head.ch_type = 2;
+	assert_string_equal(unread_of(&packed, sizeof(packed), SHF_COMPRESSED),
+			    "is compressed with zstd");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -663,6 +704,7 @@ int main(void)
 	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_truncated_while_open),
 	    cmocka_unit_test(test_overlapping_segments),
+	    cmocka_unit_test(test_unread_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,19 +14,19 @@
 #define ID_B "01234567fedcba980123456789abcdef0123456789abcdef0123456789abcdef"
 
 static struct target_process processes[] = {
-    {1, true, "systemd", "systemd", "0::/init.scope\n"},
-    {2, false, "redis_flush", "", "0::/\n"},
-    {10, true, "redis-server", "redis-check-rdb", "0::/system.slice/redis.service\n"},
-    {11, true, "nginx", "nginx", "0::/system.slice/nginx.service\n"},
-    {12, true, "nginx", "nginx", "0::/system.slice/nginx.service/workers\n"},
-    {13, true, "a-very-long-nam", "a-very-long-name", "0::/user.slice\n"},
-    {14, true, "python3", "python3.11", "0::/system.slice/docker-" ID_A ".scope\n"},
-    {15, true, "sh", "dash", "0::/system.slice/docker-" ID_A ".scope/init\n"},
-    {16, true, "java", "java",
-     "3:memory:/docker/" ID_B "\n2:name=systemd:/docker/" ID_B "\n0::/\n"},
-    {17, true, "conmon", "conmon", "0::/machine.slice/libpod-conmon-" ID_B ".scope\n"},
-    {18, true, "init", "systemd", "0::/lxc.payload.web/init.scope\n"},
-    {19, true, "init", "systemd", "0::/machine.slice/machine-my\\x2dbox.scope\n"},
+    {1, true, "systemd", "systemd", "0::/init.scope\n", 0, 0},
+    {2, false, "redis_flush", "", "0::/\n", 0, 0},
+    {10, true, "redis-server", "redis-check-rdb", "0::/system.slice/redis.service\n", 0, 0},
+    {11, true, "nginx", "nginx", "0::/system.slice/nginx.service\n", 0, 0},
+    {12, true, "nginx", "nginx", "0::/system.slice/nginx.service/workers\n", 0, 0},
+    {13, true, "a-very-long-nam", "a-very-long-name", "0::/user.slice\n", 0, 0},
+    {14, true, "python3", "python3.11", "0::/system.slice/docker-" ID_A ".scope\n", 0, 0},
+    {15, true, "sh", "dash", "0::/system.slice/docker-" ID_A ".scope/init\n", 0, 0},
+    {16, true, "java", "java", "3:memory:/docker/" ID_B "\n2:name=systemd:/docker/" ID_B "\n0::/\n",
+     0, 0},
+    {17, true, "conmon", "conmon", "0::/machine.slice/libpod-conmon-" ID_B ".scope\n", 0, 0},
+    {18, true, "init", "systemd", "0::/lxc.payload.web/init.scope\n", 0, 0},
+    {19, true, "init", "systemd", "0::/machine.slice/machine-my\\x2dbox.scope\n", 0, 0},
 };
 static const struct target_list list = {processes, sizeof(processes) / sizeof(processes[0])};
 static size_t room[sizeof(processes) / sizeof(processes[0])];
@@ -222,10 +222,8 @@ static void only_names_that_are_near_are_suggested(void **state)
 static void the_busiest_are_kept(void **state)
 {
 	struct target_process p[] = {
-	    {.pid = 1, .cpu_ticks = 900},
-	    {.pid = 2, .busy_ticks = 1, .cpu_ticks = 1},
-	    {.pid = 3, .cpu_ticks = 950},
-	    {.pid = 4, .busy_ticks = 7},
+	    {.pid = 1, .cpu_ticks = 900}, {.pid = 2, .busy_ticks = 1, .cpu_ticks = 1},
+	    {.pid = 3, .cpu_ticks = 950}, {.pid = 4, .busy_ticks = 7},
 	    {.pid = 5, .cpu_ticks = 900},
 	};
 	const struct target_list all = {p, sizeof(p) / sizeof(p[0])};

@@ -63,6 +63,7 @@ struct front_module {
 	char *path;
 	char *name;  /* base name without " (deleted)" */
 	bool locked; /* could not be opened in time: a lock or a file system does not respond */
+	bool unread; /* it was noted that its lines cannot be read */
 };
 
 struct front_mapping {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Get the files of the target from the collector and hand them to the parser. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +125,25 @@ static void modules_replace(struct front *f, uint32_t module)
 	}
 }
 
+/* Note, once for each module, why there are no source lines although there is debug information. */
+static void say_unread(struct front *f, struct front_module *m, const char *why)
+{
+	struct record rec = {.type = REC_NOTE};
+	char text[512];
+
+	if (!why || !why[0] || m->unread)
+		return;
+	m->unread = true;
+	snprintf(
+	    text, sizeof(text),
+	    "the debug information of %.200s %s, which this libdw cannot read: no source lines "
+	    "and no inlined functions of it; objcopy --decompress-debug-sections, or building "
+	    "it with gcc -gdwarf-5 -gz=zlib, makes it readable",
+	    m->name, why);
+	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
+	front_feed(f, &rec);
+}
+
 /* The parser has read the file of a module. */
 static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 {
@@ -133,6 +153,8 @@ static void module_read(void *ctx, uint64_t module, const struct parsed *answer)
 	struct front_module *m = &f->files.modules[module - 1];
 
 	watches_wake(f);
+	if (!a->error)
+		say_unread(f, m, a->unread);
 	if (m->stage != MODULE_ADDED)
 		return;
 	if (m->path)

@@ -217,6 +217,7 @@ static int answer_module(struct server *s, struct server_module *m, int error)
 {
 	struct parsed_module answer = {.error = error, .reason = module_error_text(error)};
 	const struct module_identity *identity;
+	char unread[64] = "";
 
 	if (m && m->module) {
 		identity = module_identity(m->module);
@@ -229,7 +230,9 @@ static int answer_module(struct server *s, struct server_module *m, int error)
 		answer.has_eh_frame = identity->has_eh_frame;
 		answer.size = identity->size;
 		answer.truncated = module_truncated(m->module);
+		module_lines_unread(m->module, unread, sizeof(unread));
 	}
+	answer.unread = unread;
 	return server_answer(s, PARSED_MODULE, &answer);
 }
 
