@@ -7,19 +7,12 @@ static struct rec_frame frame_of(const struct parsed_frame *f)
 	    .module = f->module, .offset = f->offset, .function = f->function};
 }
 
-uint32_t frames_innermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
+uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
 {
 	uint32_t nr = a->nr < max ? a->nr : max;
 
 	for (uint32_t i = 0; i < nr; i++)
 		out[i] = frame_of(&a->frames[i]);
-	return nr;
-}
-
-uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max)
-{
-	uint32_t nr = frames_innermost_first(a, out, max);
-
 	if (nr && a->stop) {
 		nr = nr < max ? nr + 1 : nr;
 		out[nr - 1] = (struct rec_frame){.function = CALLERS_UNKNOWN};

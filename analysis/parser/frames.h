@@ -4,9 +4,8 @@
 
 #include "analysis/parser/protocol.h"
 
-/* Copy the frames, innermost first. Returns their number, at most `max`. */
-uint32_t frames_innermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
-/* The same, with a frame of CALLERS_UNKNOWN at the end if the stack is incomplete. */
+/* Copy the frames, innermost first, with a frame of CALLERS_UNKNOWN at the end if the stack is
+ * incomplete. Returns their number, at most `max`. */
 uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
 /* Copy the frames, outermost first. Returns their number; 0 if there are more than `max`. */
 uint32_t frames_outermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);

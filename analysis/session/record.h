@@ -46,8 +46,7 @@ enum record_type {
 	REC_SYMBOL,	      /* a resolved code address, so that a replay needs no binaries */
 	REC_DESCENT,	      /* a descent begins, or goes on with another peak: what was asked */
 	REC_CALLEES,	      /* the call sites of a function, as the parser found them */
-	REC_INDIRECT_CALLEES, /* the callees that an indirect call site of a descent was seen to
-				 call */
+	REC_INDIRECT_CALLEES, /* what an indirect call site of a descent was seen to call */
 	REC_CALL,	      /* one in-peak call of f0 with what its armed fnodes took */
 	REC_RETIRED_WITNESS,  /* of earlier versions, whose collector decided what a sleep was */
 	REC_FNODE, /* one fnode of a descent with its counts, for a descent that goes on later */

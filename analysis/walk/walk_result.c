@@ -339,10 +339,7 @@ static void nodes_fill(struct walk_making *m)
 	}
 }
 
-/*
- * Returns the time for which the threads were watched, ns. If the span is not known, it is the
- * total time divided by the number of threads.
- */
+/* The time for which the threads were watched, ns; if not known, the total time of one thread. */
 static double span_ns(const struct walk *w, double total)
 {
 	if (w->last_ns > w->first_ns)
@@ -350,10 +347,37 @@ static double span_ns(const struct walk *w, double total)
 	return total / (w->nr_threads ? w->nr_threads : 1);
 }
 
-/* Time from which what one thread does is reported: only beside a crowd. */
-static double apart_ns(const struct walk *w, double span)
+/* The wall time of REC_THREAD, unless the snapshots add up to more; at least 1. */
+static double total_ns(const struct walk_making *m)
 {
-	return w->joined_ns ? span * ONE_THREAD : INFINITY;
+	const struct walk *w = m->w;
+	double seen =
+	    (double)w->nodes[0].run_ns * m->scale + (double)w->runqueue_ns + (double)w->quota_ns;
+
+	for (int c = 0; c < WALK_CLASSES; c++)
+		seen += (double)w->nodes[0].wait_ns[c];
+	if (seen < (double)w->wall_ns)
+		seen = (double)w->wall_ns;
+	return seen < 1 ? 1 : seen;
+}
+
+/* The shares of the whole time, of all threads. */
+static void shares_fill(struct walk_making *m)
+{
+	const struct walk *w = m->w;
+	struct walk_result *out = m->r;
+
+	out->total_ns = (uint64_t)m->total;
+	for (int c = 0; c < WALK_CLASSES; c++)
+		out->share[c] = walk_inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
+	out->runqueue = (double)w->runqueue_ns / m->total;
+	out->share[WALK_WORK] += out->runqueue + (double)w->quota_ns / m->total;
+	if (cause_tally_top(&w->stops))
+		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
+		       sizeof(out->unknown_why));
+	out->unsure = (double)m->unsure_ns / m->total;
+	out->joined = (double)w->joined_ns / m->total;
+	out->not_seen = (double)w->left_out_ns / m->total;
 }
 
 int walk_result(const struct walk *w, const struct walk_functions *functions,
@@ -361,7 +385,7 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 {
 	unsigned int rank[WALK_CLASSES];
 	struct walk_making *m;
-	double seen = 0, cpu, span;
+	double span;
 
 	*out = (struct walk_result){.snapshots = w->snapshots,
 				    .threads = w->nr_threads + w->left_out,
@@ -388,30 +412,14 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 		walk_result_release(out);
 		return -ENOMEM;
 	}
-	cpu = (double)w->nodes[0].run_ns * m->scale;
-	for (int c = 0; c < WALK_CLASSES; c++)
-		seen += (double)w->nodes[0].wait_ns[c];
-	seen += cpu + (double)w->runqueue_ns + (double)w->quota_ns;
-	/* The total is the wall time of REC_THREAD, unless the snapshots add up to more. */
-	m->total = (double)w->wall_ns > seen ? (double)w->wall_ns : seen;
-	if (m->total < 1)
-		m->total = 1;
-	out->total_ns = (uint64_t)m->total;
+	m->total = total_ns(m);
 	nodes_fill(m);
-	for (int c = 0; c < WALK_CLASSES; c++)
-		out->share[c] = walk_inclusive(m, &w->nodes[0], (enum walk_class)c) / m->total;
-	out->runqueue = (double)w->runqueue_ns / m->total;
-	out->share[WALK_WORK] += out->runqueue + (double)w->quota_ns / m->total;
-	if (cause_tally_top(&w->stops))
-		memcpy(out->unknown_why, cause_tally_top(&w->stops)->name,
-		       sizeof(out->unknown_why));
-	out->unsure = (double)m->unsure_ns / m->total;
-	out->joined = (double)w->joined_ns / m->total;
-	out->not_seen = (double)w->left_out_ns / m->total;
+	shares_fill(m);
 	walk_count_faults(m);
 	span = out->span_ns = span_ns(w, m->total);
 	out->busy = out->share[WALK_WORK] * m->total / span;
-	m->apart_ns = apart_ns(w, span);
+	/* what one thread does is reported only beside a crowd */
+	m->apart_ns = w->joined_ns ? span * ONE_THREAD : INFINITY;
 	walk_rank_classes(m, span, rank);
 	for (int c = 0; c < WALK_CLASSES; c++) {
 		unsigned int from = out->nr_paths;
@@ -423,10 +431,9 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 			walk_flatten(m, from);
 		paths_thin(m, from);
 	}
-	for (unsigned int i = 0; i < out->nr_paths; i++) {
+	for (unsigned int i = 0; i < out->nr_paths; i++)
 		for (unsigned int k = 0; k < out->paths[i].nr_frames; k++)
 			out->nodes[out->paths[i].frames[k]].followed = true;
-	}
 	if (cause_tally_top(&w->quotas))
 		path_queued(m, (double)w->quota_ns, cause_tally_top(&w->quotas));
 	path_queued(m, (double)w->runqueue_ns, &(struct cause){.kind = CAUSE_RUN_QUEUE});
