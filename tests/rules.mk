@@ -21,10 +21,10 @@ unit lint integration guest answers:
 judge: deps
 	@$(MAKE_ALL) all targets
 	@$(SUDO) env B=$(B) JUDGE_N=$(or $(JUDGE_N),3) PYTHONDONTWRITEBYTECODE=1 python3 tests/integration/judge.py $(JUDGE)
-# 10,000 times attached to hostile programs and detached: SOAK_CYCLES, SOAK_SECONDS, SOAK_SEED, SOAK_SESSION (tests/integration/soak.py).
+# 10,000 times attached to hostile programs and detached: SOAK_CYCLES, SOAK_SECONDS, SOAK_SEED, SOAK_SESSION, SOAK_WORKERS (tests/integration/soak.py).
 soak: deps
 	@$(MAKE_ALL) all targets
-	@$(SUDO) env B=$(B) $(foreach v,CYCLES SECONDS SEED SESSION,$(if $(SOAK_$v),SOAK_$v=$(SOAK_$v))) PYTHONDONTWRITEBYTECODE=1 \
+	@$(SUDO) env B=$(B) $(foreach v,CYCLES SECONDS SEED SESSION WORKERS,$(if $(SOAK_$v),SOAK_$v=$(SOAK_$v))) PYTHONDONTWRITEBYTECODE=1 \
 		python3 tests/integration/soak.py
 asan:
 	@tests/run asan
