@@ -36,7 +36,9 @@ class Subject(Target):
 
     def __init__(self, name, *args, module=None, functions=("work",), stop=None, patch=False, copy=False, **options):
         self.folder = tempfile.mkdtemp(prefix="peaktop-soak.")
-        path = shutil.copy(os.path.join(TARGETS, name), self.folder) if copy else name
+        path = os.path.join(self.folder, name) if copy else name
+        if copy:  # by cp: what another thread of this program starts would inherit the open file, which could not be executed then
+            subprocess.run(["cp", os.path.join(TARGETS, name), path], check=True)
         super().__init__(path, *[a.replace("FOLDER", self.folder) if isinstance(a, str) else a for a in args], **options)
         self.name, self.module, self.functions, self.stop, self.patch = name, module or name, functions, stop, patch
         self.lasts, self.gone = options.get("wait", True), False
