@@ -5,7 +5,7 @@
 MAKE_ALL = $(MAKE) --no-print-directory -j$(or $(JOBS),$(shell nproc))
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: deps deps-build targets lint guest check-fast answers judge
+.PHONY: deps deps-build targets lint guest check-fast answers judge soak
 deps:
 	$(Q)tests/deps.sh build test
 deps-build:
@@ -21,6 +21,11 @@ unit lint integration guest answers:
 judge: deps
 	@$(MAKE_ALL) all targets
 	@$(SUDO) env B=$(B) JUDGE_N=$(or $(JUDGE_N),3) PYTHONDONTWRITEBYTECODE=1 python3 tests/integration/judge.py $(JUDGE)
+# 10,000 times attached to hostile programs and detached: SOAK_CYCLES, SOAK_SECONDS, SOAK_SEED, SOAK_SESSION, SOAK_WORKERS (tests/integration/soak.py).
+soak: deps
+	@$(MAKE_ALL) all targets
+	@$(SUDO) env B=$(B) $(foreach v,CYCLES SECONDS SEED SESSION WORKERS,$(if $(SOAK_$v),SOAK_$v=$(SOAK_$v))) PYTHONDONTWRITEBYTECODE=1 \
+		python3 tests/integration/soak.py
 asan:
 	@tests/run asan
 fuzz:

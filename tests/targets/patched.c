@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * patched HOW [before]: calls request(), which calls serve() and with_nops(), all the time, and
- * checks each result. It patches its own code:
+ * patched HOW [before|later [PAUSE_US]]: calls request(), which calls serve() and with_nops(), all
+ * the time, with a pause (500 us) after 16 calls, and checks each result. It patches its own code:
  *
  *	none	nothing: the control
  *	serve	the first 5 bytes of serve() become a jump to serve_new(), which returns the same
@@ -164,15 +164,16 @@ static void obey(const struct place *p, int want)
 
 int main(int argc, char **argv)
 {
-	uint64_t calls = 0, wrong = 0;
+	uint64_t calls = 0, wrong = 0, pause_us;
 	struct place p;
 	pthread_t thread;
 	int want;
 
 	target_begin(&argc, &argv);
 	p = place_of(argc > 1 ? argv[1] : "none");
-	if (argc > 2 && p.at)
+	if (argc > 2 && !strcmp(argv[2], "before") && p.at)
 		patch(&p);
+	pause_us = target_arg(argc, argv, 3, 500);
 	target_go();
 	if (pthread_create(&thread, NULL, commands, NULL))
 		die("pthread_create");
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 		wrong += request(calls) != calls + 3 + calls * 3;
 		calls++;
 		if (calls % 16 == 0)
-			sleep_ns(500000);
+			sleep_ns(pause_us * 1000);
 	}
 	pthread_join(thread, NULL);
 	target_truth("{\"calls\":%llu,\"hooked\":%llu,\"replaced\":%llu,\"ok\":%s}",

@@ -1,0 +1,524 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+Attach to hostile programs and detach again, thousands of times, and show that none is harmed and nothing is left.
+
+Sessions of peaktop are numbered. The number and the seed decide everything that a session is made of: its verb, its one to ten targets and
+what they do, when they do it, and how and when the session ends: in most sessions by kill -9 of the front, the collector or both. After
+each session all that it had is gone (processes, BPF objects, leases, breakpoints), and its targets finish their work with the right
+results. A harm is told with seed and number; SOAK_SEED=... SOAK_SESSION=... runs this session alone.
+
+A cycle is one attachment and detachment in one process: breakpoints were seen in its code and later they were not. A thread of this program looks
+into the targets' code every few ms, so cycles that are shorter than that may be missed, and none is counted that was not there. A session of a verb
+without probes (walk, --open, chains) that attached programs to the kernel is one cycle.
+
+As a program (`make soak`): SOAK_CYCLES cycles (10000), at most SOAK_SECONDS (3600), beside a watch and a screen that stay all the time, whose memory and
+descriptors must not grow.
+"""
+import collections
+import ctypes
+import math
+import statistics
+import struct
+
+from harness import *
+
+WORKERS = int(os.environ.get("SOAK_WORKERS") or 2 * os.cpu_count())  # sessions at a time
+LOOK = 0.003  # seconds between two looks into the targets' code
+VERBS = ["watch"] * 7 + ["descend"] * 2 + ["walk", "open", "chains"]
+ENDS = ["front"] * 3 + ["collector"] * 3 + ["both"] * 2 + ["interrupt"] * 2 + ["terminate", "target"]
+KILLED = ("front", "collector", "both")
+
+
+# --- targets
+
+class Subject(Target):
+    """A target of a session, and what was seen in its code."""
+
+    def __init__(self, name, *args, module=None, functions=("work",), stop=None, patch=False, copy=False, **options):
+        self.folder = tempfile.mkdtemp(prefix="peaktop-soak.")
+        path = os.path.join(self.folder, name) if copy else name
+        if copy:  # by cp: what another thread of this program starts would inherit the open file, which could not be executed then
+            subprocess.run(["cp", os.path.join(TARGETS, name), path], check=True)
+        super().__init__(path, *[a.replace("FOLDER", self.folder) if isinstance(a, str) else a for a in args], **options)
+        self.name, self.module, self.functions, self.stop, self.patch = name, module or name, functions, stop, patch
+        self.lasts, self.gone = options.get("wait", True), False
+        self.own, self.place = breakpoints(self.pid), None
+        self.attached, self.detached, self.in_code = 0, 0, False
+
+    def region(self):
+        """(start, code without probes) of the program's own code, which may be mapped elsewhere after an exec."""
+        for start, end, _, path in executable_mappings(live_thread(self.pid) or self.pid):
+            if path.endswith("/" + self.module):
+                return start, end - start
+        return None
+
+    def probed(self):
+        """Whether a breakpoint is in its code that it has not set itself."""
+        if self.module != self.name:
+            return bool(breakpoints(self.pid, "/" + self.module))
+        try:
+            with open("/proc/%d/mem" % (live_thread(self.pid) or self.pid), "rb", 0) as memory:
+                for _ in range(2):
+                    try:
+                        now = os.pread(memory.fileno(), self.place[1], self.place[0])
+                        break
+                    except (OSError, TypeError):  # not there any more, or not known yet
+                        self.place = self.region()
+                else:
+                    return False
+        except OSError:
+            return False
+        if not hasattr(self, "code"):
+            self.code = now
+        return now != self.code and any(b == 0xCC != was for b, was in zip(now, self.code))
+
+    def look(self):
+        now = self.probed()
+        self.attached += now and not self.in_code
+        self.detached += self.in_code and not now
+        self.in_code = now
+
+    def finish_work(self):
+        """Its own word that it came to no harm, and its exit status."""
+        if not self.lasts:
+            unharmed(alive(self.pid), "%s died: %s" % (self.name, self.process.poll()))
+            return
+        if self.stop:
+            self.say(self.stop)
+        try:
+            self.truth()
+        except AssertionError as error:
+            raise Harmed("%s came to harm, %s" % (self.name, error))
+        self.say("end")
+        unharmed(self.wait() == 0, "%s ended with %s" % (self.name, self.process.returncode))
+        for line in self.out:
+            if line.startswith("{"):
+                unharmed(json.loads(line).get("ok", True), "%s computed something wrong: %s" % (self.name, line))
+
+    def remove(self):
+        self.end()
+        EXIT.remove(self.end)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def patched(draw):
+    how, before = draw.choice(("none", "serve", "nops", "request", "trap")), draw.random() < 0.5
+    return Subject("patched", how, "before" if before else "later", 10000, stop="stop", patch=not before and how != "trap",
+                   functions=draw.choice((("serve",), ("request",), ("with_nops",), ("serve", "request"))))
+
+
+def reload(draw):
+    return Subject("reload", draw.choice(("write", "rename")), "FOLDER/live.so", draw.randint(4, 10), draw.randint(50, 200), 40,
+                   module="live.so", functions=("plugin_work",))
+
+
+def elf32(_):
+    try:
+        made = Subject("elf32", wait=False, functions=())
+    except OSError:
+        raise Skip("this kernel runs no 32-bit programs")
+    return made
+
+
+KINDS = {
+    "patched": patched,
+    "reload": reload,
+    "fork_storm": lambda draw: Subject("fork_storm", draw.randint(20, 150), 20),
+    "exec_storm": lambda draw: Subject("exec_storm", draw.randint(5, 40), 20),
+    "exit_soon": lambda draw: Subject("exit_soon", draw.randint(0, 300000)),
+    "thread_storm": lambda draw: Subject("thread_storm", draw.randint(50, 500), 20),
+    "seccomp_strict": lambda draw: Subject("seccomp_strict", draw.choice(("strict", "filter", "kill")), 20000),
+    "traced": lambda draw: Subject("traced", draw.randint(200, 2000)),
+    "jit": lambda draw: Subject("jit", draw.randint(5, 40), 50),
+    # its probes are in all processes that map its file, so that it has one of its own
+    "main_gone": lambda draw: Subject("main_gone", draw.randint(50, 300), 1000, functions=("serve",), copy=True),
+    "elf32": elf32,
+}
+PROBED = [name for name in KINDS if name != "elf32"]
+ALONE = ("reload", "main_gone")  # each has a file of its own of one name: of two, the name would be ambiguous
+
+
+# --- what a session leaves
+
+def tagged(tag):
+    """The processes that were started with this word in their environment; what peaktop forks inherits it."""
+    found, wanted = [], b"PEAKTOP_SOAK=" + tag.encode() + b"\0"
+    for pid in all_pids():
+        with contextlib.suppress(OSError), open("/proc/%d/environ" % pid, "rb") as f:
+            if wanted in f.read():
+                found.append(pid)
+    return found
+
+
+NEXT = {"prog": 11, "map": 12, "link": 31}  # commands of bpf(2): the object with the next higher number
+
+
+def exists(kind, number):
+    attributes = ctypes.create_string_buffer(struct.pack("<III", number - 1, 0, 0), 64)
+    failed = ctypes.CDLL(None, use_errno=True).syscall(321, NEXT[kind], attributes, 64)
+    return not failed and struct.unpack_from("<II", attributes)[1] == number
+
+
+def leases(pids):
+    with open("/proc/locks") as f:
+        return [line for line in f if "LEASE" in line and {str(pid) for pid in pids} & set(line.split())]
+
+
+# --- one session
+
+Plan = collections.namedtuple("Plan", "verb kinds options end armed_first moment")
+
+
+def plan_of(draw):
+    verb = draw.choice(VERBS)
+    if verb == "watch":
+        kinds, options = draw.sample(PROBED, draw.randint(1, 6)), ["--json-lines", "--for", "600"]
+        kinds += draw.choices([kind for kind in PROBED if kind not in ALONE] + ["patched"] * 4, k=draw.randint(0, 4))
+        options += ["--max-overhead", "100"] if draw.random() < 0.7 else []
+        options += ["--follow"] if draw.random() < 0.2 else []
+        options += ["-f", "syscalls"] if draw.random() < 0.2 else []
+    elif verb == "descend":
+        kinds, options = [draw.choice(PROBED)], ["--json", "--timeout", "600"]
+    else:
+        kinds = [draw.choice(list(KINDS))]
+        options = {"walk": ["--json", "--timeout", "600"], "open": ["--open", "--json"], "chains": ["--json", "--for", "600"]}[verb]
+    armed_first = verb in ("watch", "descend") and draw.random() < 0.75
+    return Plan(verb, kinds, options, draw.choice(ENDS), armed_first, draw.uniform(0, 1.0))
+
+
+class Session:
+    def __init__(self, seed, number, observer):
+        self.draw = random.Random("%s.%d" % (seed, number))
+        self.tag, self.observer = "%s.%d" % (seed, number), observer
+        self.plan = plan_of(self.draw)
+        self.subjects, self.program, self.due = [], None, []
+        self.attached_to_kernel = self.armed_at_end = False
+
+    def __str__(self):
+        # which targets have probes at the end is what happened; all else is decided by seed and number
+        return "%s of %s %s, ended by %s %.0f ms after %s" % (
+            self.plan.verb, ", ".join(" ".join(os.path.basename(word) for word in s.argv) for s in self.subjects) or self.plan.kinds,
+            " ".join(self.plan.options), self.plan.end, self.plan.moment * 1000, "its first probe" if self.plan.armed_first else "its start")
+
+    def begin(self):
+        for kind in self.plan.kinds:
+            self.subjects.append(KINDS[kind](self.draw))
+        for s in self.subjects:
+            go = self.draw.uniform(-0.3, 1.5)
+            self.due.append((go, s.go))
+            if s.patch and self.draw.random() < 0.5:
+                self.due.append((go + self.draw.uniform(0, 0.8), lambda s=s: s.say("patch")))
+        for s in self.subjects:
+            self.observer.add(s)
+        self.act(0)
+        functions = sorted({"-f=%s@%s" % (f, s.module) for s in self.subjects for f in s.functions})
+        words = {"watch": ["watch"] + functions, "chains": ["chains"]}.get(self.plan.verb, ["descend"])
+        words += functions[:1] if self.plan.verb == "descend" else []
+        words = sum((w.split("=", 1) for w in words), [])
+        self.program = Peaktop(*words, "-p", ",".join(str(s.pid) for s in self.subjects), *self.plan.options,
+                               env=dict(os.environ, PEAKTOP_SOAK=self.tag))
+        self.start = time.monotonic()
+
+    def act(self, now):
+        """What the targets are to do until now, in seconds since the start."""
+        for one in [one for one in self.due if one[0] <= now]:
+            self.due.remove(one)
+            one[1]()
+
+    def until_end(self):
+        """Wait for the moment at which the session is to end, or until it has ended by itself."""
+        after = None if self.plan.armed_first else self.start
+        limit = self.start + HANG
+        while self.program.process.poll() is None:
+            now = time.monotonic()
+            self.act(now - self.start)
+            # a target that has nothing left to do may never be probed
+            if after is None and (any(s.attached for s in self.subjects) or now > limit or
+                                  not any(alive(s.pid) for s in self.subjects)):
+                after = now
+            if after is not None and now >= after + self.plan.moment:
+                return
+            time.sleep(0.002)
+
+    def members(self):
+        pids = tagged(self.tag)
+        return {pid: self.name_of(pid) for pid in pids}
+
+    @staticmethod
+    def name_of(pid):
+        with contextlib.suppress(OSError), open("/proc/%d/comm" % pid) as f:
+            return f.read().strip()
+        return ""
+
+    def finish(self):
+        """End it as planned; what it had: (processes, BPF objects)."""
+        members = self.members()
+        held = set().union(*map(bpf_held_by, members))
+        self.attached_to_kernel = any(kind == "link" for kind, _ in held)
+        self.armed_at_end = [s for s in self.subjects if s.in_code]
+        collectors = [pid for pid, name in members.items() if name == "peaktop-collect"]
+        victims = {"front": [self.program.pid], "collector": collectors or [self.program.pid],
+                   "both": [self.program.pid] + collectors}.get(self.plan.end, [])
+        for pid in victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if self.plan.end == "target":
+            self.act(HANG)
+            for s in self.subjects:
+                self.end_subject(s)
+        if not victims:
+            self.program.signal(signal.SIGTERM if self.plan.end == "terminate" else signal.SIGINT)
+        status = self.program.wait()
+        # 2: its function is not there any more. By the signal: before it has a handler, and --open has none.
+        fine = (0, 1, 2, -signal.SIGKILL) if victims else (0, 1, 2, -signal.SIGINT, -signal.SIGTERM)
+        unharmed(status in fine, "peaktop ended with %s: %s" % (status, self.program.error_text()[-300:]))
+        return members, held
+
+    @staticmethod
+    def end_subject(s):
+        """The target is over before peaktop is."""
+        if s.lasts:
+            s.finish_work()
+        else:
+            s.end()
+        s.gone = True
+
+    def nothing_left(self, members, held):
+        def processes():
+            left = self.members()
+            for pid in list(members) + list(left):
+                if pid != self.program.pid:  # orphans are children of this process now
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
+            return left
+        for what, left in (("processes", processes), ("BPF objects", lambda: [o for o in sorted(held) if exists(*o)]),
+                           ("leases", lambda: leases(members)),
+                           ("breakpoints", lambda: [(s.name, s.pid, b) for s in self.subjects if alive(s.pid)
+                                                    for b in set(breakpoints(s.pid)) - set(s.own)])):
+            try:
+                wait_for(lambda: not left(), "")
+            except AssertionError:
+                raise Harmed("%s are left: %s" % (what, str(left())[:400]))
+
+    def run(self):
+        try:
+            self.begin()
+            self.until_end()
+            members, held = self.finish()
+            self.nothing_left(members, held)
+            self.act(HANG)
+            for s in self.subjects:
+                if not s.gone:
+                    s.finish_work()
+        finally:
+            for s in self.subjects:
+                self.observer.remove(s)
+                s.remove()
+            if self.program:
+                self.program.end()
+                EXIT.remove(self.program.end)
+                STARTED.discard(self.program.pid)
+
+
+class Observer:
+    """Looks into the code of all targets, again and again."""
+
+    def __init__(self):
+        self.subjects, self.lock, self.over = [], threading.Lock(), False
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def add(self, s):
+        with self.lock:
+            s.look()
+            self.subjects.append(s)
+
+    def remove(self, s):
+        with self.lock:
+            if s in self.subjects:
+                self.subjects.remove(s)
+                s.look()
+
+    def watch(self):
+        while not self.over:
+            with self.lock:
+                for s in self.subjects:
+                    s.look()
+            time.sleep(LOOK)
+
+
+class Tally:
+    """What was done."""
+
+    def __init__(self):
+        self.sessions, self.cycles, self.killed = collections.Counter(), collections.Counter(), 0
+        self.targets, self.harms = collections.Counter(), []
+
+    def add(self, session):
+        ends, killed = session.plan.end, session.plan.end in KILLED
+        self.sessions[session.plan.verb, ends] += 1
+        for s in session.subjects:
+            self.targets[s.name] += 1
+            self.cycles[session.plan.verb] += s.detached
+            self.killed += killed and s in (session.armed_at_end or [])
+        if not any(s.attached for s in session.subjects) and session.attached_to_kernel:
+            self.cycles[session.plan.verb] += 1
+            self.killed += killed
+
+    def total(self):
+        return sum(self.cycles.values())
+
+    def lines(self):
+        yield "%d cycles in %d sessions, %d of them ended by kill -9; %d of %d sessions ended so" % (
+            self.total(), sum(self.sessions.values()), self.killed,
+            sum(n for (_, end), n in self.sessions.items() if end in KILLED), sum(self.sessions.values()))
+        yield "cycles by verb: " + ", ".join("%s %d" % one for one in sorted(self.cycles.items()))
+        yield "sessions by end: " + ", ".join("%s %d" % (end, sum(n for (_, e), n in self.sessions.items() if e == end))
+                                              for end in sorted(set(ENDS)))
+        yield "targets: " + ", ".join("%s %d" % one for one in sorted(self.targets.items()))
+
+
+def soak(seed, cycles, seconds=None, only=None, progress=lambda tally: None):
+    """Sessions of this seed until so many cycles were seen, or the time is over: the Tally."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where it is ignored, peaktop would ignore it until it has a handler
+    observer, tally, lock = Observer(), Tally(), threading.Lock()
+    end = time.monotonic() + seconds if seconds else math.inf
+    numbers = iter([only] if only is not None else range(1 << 62))
+
+    def work():
+        while True:
+            with lock:
+                number = next(numbers, None)
+                if number is None or tally.total() >= cycles or time.monotonic() > end:
+                    return
+            session = Session(seed, number, observer)
+            try:
+                session.run()
+            except Skip:
+                continue
+            except Exception as error:
+                said = "SOAK_SEED=%s SOAK_SESSION=%d: %s (%s)" % (seed, number, error, session)
+                say("# " + said.replace("\n", " "))
+                if not isinstance(error, AssertionError):
+                    say_trace(traceback.format_exc())
+                with lock:
+                    tally.harms.append(said)
+            with lock:
+                tally.add(session)
+                progress(tally)
+    workers = [threading.Thread(target=work) for _ in range(WORKERS if only is None else 1)]
+    for w in workers:
+        w.start()
+    try:
+        for w in workers:
+            w.join()
+    except KeyboardInterrupt:  # the sessions that run are brought to their end
+        end = 0
+        for w in workers:
+            w.join()
+    observer.over = True
+    return tally
+
+
+# --- what stays
+
+ROOM = 256  # KB by which the memory of a small process may differ
+
+
+class Lasting:
+    """A watch in bursts and a screen that are there all the time, and what their processes and their target hold."""
+
+    def __init__(self):
+        self.target = Target("rates", 20000, 1000000, 100)
+        self.target.go()
+        self.watch = subprocess.Popen([PEAKTOP, "watch", "-p", str(self.target.pid), "-f", "busy", "--json-lines", "--for", "1000000"],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        EXIT.append(self.watch.kill)
+        self.screen = Screen(PEAKTOP, "-p", self.target.pid, "-f", "busy")
+        self.samples = collections.defaultdict(list)  # (whose, name of the process): (KB, descriptors)
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.sample)
+        self.thread.start()
+
+    @staticmethod
+    def held(pid):
+        """Memory of its own in KB, page tables included, and descriptors."""
+        with open("/proc/%d/smaps_rollup" % pid) as f:
+            kb = sum(int(line.split()[1]) for line in f if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+        return kb + int(proc_status(pid)["VmPTE"].split()[0]), len(os.listdir("/proc/%d/fd" % pid))
+
+    def sample(self):
+        while not self.over.wait(5):
+            for whose, first in (("watch", self.watch.pid), ("screen", self.screen.pid), ("target", self.target.pid)):
+                for pid in family(first):
+                    with contextlib.suppress(OSError, KeyError):
+                        self.samples[whose, Session.name_of(pid), pid].append(self.held(pid))
+
+    def end(self):
+        """End both in order; what grew, in words."""
+        self.over.set()
+        self.thread.join()
+        self.watch.send_signal(signal.SIGINT)
+        self.screen.keys("q", "q", "q")
+        unharmed(self.watch.wait(HANG) == 0, "the watch ended with %s" % self.watch.returncode)
+        unharmed(self.screen.exit_status() == 0, "the screen ended with an error")
+        unharmed(alive(self.target.pid), "the target of the watch died")
+        wait_for(lambda: not breakpoints(self.target.pid), "no breakpoint is left in the target of the watch")
+        self.target.end()
+
+    def lines(self):
+        """(words, whether it stayed) for each process that was there for most of the time: medians and maxima of its second and its last fifth."""
+        most = max(map(len, self.samples.values()), default=0)
+        for (whose, name, _), seen in sorted(self.samples.items()):
+            fifth = len(seen) // 5
+            if fifth < 2 or len(seen) < most * 0.8:
+                continue
+            early, late = seen[fifth:2 * fifth], seen[-fifth:]
+            kb = [statistics.median(one[0] for one in part) for part in (early, late)]
+            fds = [max(one[1] for one in part) for part in (seen[:-fifth], late)]
+            yield "%s, %s: %d KB, then %d KB (%+.1f%%); at most %d descriptors, then %d" % (
+                whose, name, *kb, 100 * (kb[1] / kb[0] - 1), *fds), kb[1] <= kb[0] * 1.05 + ROOM and fds[1] <= fds[0]
+
+
+def kernel_memory():
+    """KB of what the kernel holds for itself, and of BPF objects that no other peaktop holds."""
+    with open("/proc/meminfo") as f:
+        rows = {line.split(":")[0]: int(line.split()[1]) for line in f}
+    found = {name: rows[name] for name in ("SUnreclaim", "Percpu", "VmallocUsed", "KernelStack", "PageTables")}
+    objects = bpf_objects()
+    others = bpf_of_others(objects)
+    found["BPF"] = sum(int(row.get("bytes_memlock", 0)) for one, row in objects.items() if one not in others) // 1024
+    return found
+
+
+def run_soak():
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    seed, only = os.environ.get("SOAK_SEED", str(int(time.time()))), os.environ.get("SOAK_SESSION")
+    cycles, seconds = int(os.environ.get("SOAK_CYCLES", "10000")), float(os.environ.get("SOAK_SECONDS", "3600"))
+    begun, said = time.monotonic(), [0.0]
+    say("seed %s, %d cycles, at most %g s" % (seed, cycles, seconds))
+
+    def progress(tally):
+        now = time.monotonic() - begun
+        if now >= said[0] + 60:
+            said[0] = now
+            say("%.0f s, load %.1f: %d cycles in %d sessions, %d harms" % (
+                now, os.getloadavg()[0], tally.total(), sum(tally.sessions.values()), len(tally.harms)))
+    kernel, failed = kernel_memory(), []
+    with NothingLeft():
+        lasting = None if only else Lasting()
+        tally = soak(seed, cycles, seconds, only and int(only), progress)
+        if lasting:
+            lasting.end()
+    say("%.0f s" % (time.monotonic() - begun), *("\n" + line for line in tally.lines()))
+    failed += tally.harms
+    for line, stayed in lasting.lines() if lasting else []:
+        say(line if stayed else "GREW: " + line)
+        failed += [] if stayed else [line]
+    after = kernel_memory()
+    say("the kernel's memory, KB: " + ", ".join("%s %d, then %d" % (name, kernel[name], after[name]) for name in kernel))
+    say("%d harms" % len(tally.harms), *("\n" + one for one in tally.harms))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_soak())
