@@ -195,6 +195,9 @@ def packed():
         # an elfutils since 0.189 can read it
         check(bool(lines) != bool(notes), "lines: %s, notes: %s" % (lines, document["notes"]))
         check(lines or (len(notes) == 1 and "is compressed with zstd" in notes[0]), "%s" % notes)
+        status, program = run_peaktop("doctor", "-p", target.pid)
+        equal("exit status of doctor (%s)" % program.error_text(), status, 0)
+        check(lines or "is compressed with zstd" in program.text(), "doctor does not name it: " + program.text())
         target.say("")
         target.say("")
         target.truth()

@@ -112,7 +112,7 @@ static void module_text(const char *path, const struct coverage *all, FILE *out)
 	}
 }
 
-/* What limits the probes in this target. */
+/* What limits the probes in this target, and what is known of its files. */
 static void limits_text(const struct model *m, FILE *out)
 {
 	char what[1024], remedy[1024];
@@ -123,6 +123,10 @@ static void limits_text(const struct model *m, FILE *out)
 		if (!c->ok)
 			fprintf(out, "%s\n  %s\n", sanitise(what, sizeof(what), c->needed_for),
 				sanitise(remedy, sizeof(remedy), c->remedy));
+	}
+	for (size_t i = 0; i < model_nr_notes(m); i++) {
+		if (model_note(m, i)->level >= NOTE_WARNING)
+			fprintf(out, "%s\n", sanitise(what, sizeof(what), model_note(m, i)->text));
 	}
 }
 

@@ -178,6 +178,15 @@ static void coverage_figures(const struct module_coverage *c, struct parsed_cove
 			    place_why_text((enum place_why)why), c->declined[why]};
 }
 
+/* What is not known of a file that was stripped. Returns the error of the buffer. */
+static int missing_text(const struct module_identity *identity, struct buf *out)
+{
+	if (identity->is_go && !identity->has_symtab && !identity->has_dwarf)
+		buf_puts(out, "  no symbols: names are those of the Go runtime's table; source "
+			      "lines, inlined calls and why goroutines wait are not known\n");
+	return out->err;
+}
+
 /* Plan the next part of a module's functions. The client repeats the request until the cursor is 0.
  */
 int serve_coverage(struct server *s)
@@ -195,7 +204,8 @@ int serve_coverage(struct server *s)
 		coverage_figures(coverage_result(m->coverage), &answer, shares);
 		answer.cursor = ret > 0;
 	}
-	if (m && !ret && !coverage_text(coverage_result(m->coverage), m->name, &text))
+	if (m && !ret && !coverage_text(coverage_result(m->coverage), m->name, &text) &&
+	    !missing_text(module_identity(m->module), &text))
 		answer.text = text.data;
 	if (ret < 0) {
 		answer.error = ret;
