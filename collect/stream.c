@@ -72,6 +72,7 @@ void send_reader_notes(struct collector *c)
 
 void send_meta(struct collector *c)
 {
+	const char *left_out = c->options->targets_note;
 	struct utsname u;
 	char boot[64] = "";
 
@@ -92,8 +93,8 @@ void send_meta(struct collector *c)
 			       .resolution = c->options->resolution,
 			       .budget_ppm = c->options->budget_ppm,
 			   }});
-	if (c->options->targets_note[0])
-		send_note(c, NOTE_WARNING, "%s", c->options->targets_note);
+	if (left_out && left_out[0])
+		send_note(c, NOTE_WARNING, "%s", left_out);
 }
 
 void send_target(struct collector *c, const struct target *t)

@@ -38,5 +38,6 @@ struct collector_options {
 	 */
 	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */
-	const char *targets_note; /* which of the processes that were named are no targets; "" */
+	const char *targets_note; /* which of the processes that were named are no targets; "" or
+				     NULL: none */
 };

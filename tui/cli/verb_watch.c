@@ -223,6 +223,11 @@ int verb_doctor(struct options *o)
 		return status;
 	while (front_turn(r.front, NULL, 0, 100) != -ENOTCONN)
 		;
+	if (!model_meta(front_model(r.front))) {
+		verb_complain("doctor: the collector ended without an answer");
+		verb_free(r.front);
+		return EXIT_NO_ANSWER;
+	}
 	if (o->json)
 		err = output_doctor_json(front_model(r.front), &oo, stdout);
 	else
