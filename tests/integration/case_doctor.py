@@ -29,7 +29,7 @@ def main_thread():
 
 @case("more threads than a snapshot has")
 def crowd():
-    limits("number of threads", "of all 2101 threads", ("crowd", 2100), ("crowd", 100))
+    limits("number of threads", "of all 16401 threads", ("crowd", 16400), ("crowd", 100))
 
 
 @case("text that was moved to anonymous memory: named by its address; the target counts right")

@@ -134,12 +134,11 @@ static void say_unread(struct front *f, struct front_module *m, const char *why)
 	if (!why || !why[0] || m->unread)
 		return;
 	m->unread = true;
-	snprintf(
-	    text, sizeof(text),
-	    "the debug information of %.200s %s, which this libdw cannot read: no source lines "
-	    "and no inlined functions of it; objcopy --decompress-debug-sections, or building "
-	    "it with gcc -gdwarf-5 -gz=zlib, makes it readable",
-	    m->name, why);
+	snprintf(text, sizeof(text),
+		 "the debug information of %.200s %s, which this libdw cannot read: no source "
+		 "lines and no inlined functions of it; unpack its sections with objcopy, or build "
+		 "it with gcc -gdwarf-5 -gz=zlib",
+		 m->name, why);
 	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
 	front_feed(f, &rec);
 }
