@@ -9,8 +9,8 @@ def state_of(pid, tid=None):
         return f.read().rpartition(")")[2].split()[0]
 
 
-def main_gone(*args):
-    target = Target("main_gone", *args)
+def main_gone(*args, path="main_gone"):
+    target = Target(path, *args)
     wait_for(lambda: state_of(target.pid) == "Z", "its main thread ends")
     return target
 
@@ -54,15 +54,17 @@ def main_ended_other():
 
 @case("the main thread has ended: its other threads are listed with their stacks, by pid and by name, and the dead one is not")
 def main_ended_open():
-    t = main_gone(100000, 200000)
+    # a name of its own: other cases run this program at the same time
+    name = "gone-%d" % os.getpid()
+    t = main_gone(100000, 200000, path=shutil.copy(os.path.join(TARGETS, "main_gone"), os.path.join(scratch(), name)))
     t.go()
     wait_for(lambda: all(state_of(t.pid, int(tid)) in ("S", "Z") for tid in os.listdir("/proc/%d/task" % t.pid)), "it sleeps")
-    for target in (["-p", t.pid], ["-n", "main_gone"]):
+    for target in (["-p", t.pid], ["-n", name]):
         status, program = run_peaktop("descend", *target, "--open", "--json")
         equal("exit status (%s)" % program.error_text(), status, 0)
         document = program.document()
         equal("pid", document["target"]["pid"], t.pid)
-        check(document["target"]["exe"].endswith("/main_gone"), document["target"])
+        check(document["target"]["exe"].endswith("/" + name), document["target"])
         equal("threads", sorted(call["tid"] for call in document["open_calls"]),
               sorted(int(tid) for tid in os.listdir("/proc/%d/task" % t.pid) if int(tid) != t.pid))
         for call in document["open_calls"]:
