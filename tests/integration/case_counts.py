@@ -244,15 +244,6 @@ def by_debuglink():
     exact(path, [5000], "big", "middle", "leaf")
 
 
-def symbol_offset(path, name):
-    need("nm")
-    out = subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode()
-    for line in out.splitlines():
-        if line.endswith(" " + name):
-            return int(line.split()[0], 16)
-    raise AssertionError("%s has no symbol %s" % (path, name))
-
-
 @case("a stripped program, by offset")
 def stripped():
     # PIE: the first segment starts at 0 and file offsets of .text equal addresses in these builds.

@@ -83,6 +83,10 @@ def others():
     with NothingLeft(t.pid):
         program = Peaktop("watch", "-p", t.pid, "-f", "serve", "-f", "request", "-f", "serve_new", "--json", "--for", 600,
                           "--max-overhead", 100)
+        # one function is armed after the other
+        starts = [symbol_offset(os.path.join(TARGETS, "patched"), name) for name in ("request", "serve_new")]
+        wait_for(lambda: all(any(start <= offset < start + 64 for _, offset in breakpoints(t.pid)) for start in starts),
+                 "both functions are probed", LONG)
         program.armed(t.pid, seconds=LONG)
         t.go()
         t.say("stop")

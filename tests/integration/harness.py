@@ -668,6 +668,15 @@ def member(program, name):
     return 0
 
 
+def symbol_offset(path, name):
+    need("nm")
+    out = subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+    for line in out.splitlines():
+        if line.endswith(" " + name):
+            return int(line.split()[0], 16)
+    raise AssertionError("%s has no symbol %s" % (path, name))
+
+
 def breakpoints(pid, only=""):
     """[(path, file offset)]: where the target's memory holds int3 and its file does not: the armed sites,
     as the kernel really placed them."""
