@@ -266,8 +266,6 @@ struct descent_path {
 	 * The function of that frame names the cause.
 	 */
 	unsigned int kernel_trunk;
-	/* CAUSE_WAIT: the awaited task had the CPU of the thread, so that it was not waiting */
-	bool on_its_cpu;
 };
 
 /* A call path to a system call, if f0 is one; innermost caller first. */

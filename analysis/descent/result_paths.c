@@ -376,12 +376,9 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 		place(b, result_add_path(b, 0, ns, &cause, votes), false);
 	if (awaited) {
 		double part_ns = ns * (double)awaited / (double)shown;
-		struct descent_path *path = result_add_path(b, 0, part_ns, &cause, votes);
 
 		b->awaited = part_ns / b->latency;
-		place(b, path, false);
-		if (path)
-			path->on_its_cpu = true;
+		place(b, result_add_path(b, 0, part_ns, &cause, votes), false);
 	}
 	for (unsigned int i = 0; shown && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		part = kind_ns(&t, kinds[i], &all);

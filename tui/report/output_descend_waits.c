@@ -28,7 +28,7 @@ static int path_waits(const struct descend_report *r, const struct descent_resul
 	int err;
 
 	*out = (struct waits_chains){0};
-	if (p->on_its_cpu)
+	if (p->cause.took_cpu)
 		return 0;
 	err = r->waits ? waits_chains(r->waits, &all) : 0;
 	if (err || !r->waits)
@@ -190,7 +190,7 @@ static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
 void report_put_waits(json_t *o, const struct descend_report *report,
 		      const struct descent_result *result, const struct descent_path *p)
 {
-	const struct hop *hop = p->on_its_cpu ? NULL : driver_wait(report->driver, result, p);
+	const struct hop *hop = driver_wait(report->driver, result, p);
 	struct wait_report r = wait_report_for(report);
 	struct waits_chains chains;
 	json_t *list;
@@ -412,7 +412,7 @@ void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 	if (path_waits_largest(&chains) < chains.nr) {
 		buf_puts(out, "  waits (share of their time, in calls of this peak):\n");
 		wait_subtrees_text(out, &r, &chains, output_columns(o));
-	} else if (!p->on_its_cpu) {
+	} else {
 		put_wait(out, report, result, p, o);
 	}
 	waits_chains_release(&chains);
