@@ -168,7 +168,7 @@ static void *watch(void *arg)
 	prctl(PR_SET_NAME, "peaktop-guard");
 	for (;;) {
 		bool gone = front_is_gone(), fires = false;
-		uint64_t now;
+		uint64_t now, turn_ns;
 
 		if (gone) {
 			const struct timespec nap = {.tv_nsec = LOOK_MS * 1000000l};
@@ -176,10 +176,10 @@ static void *watch(void *arg)
 			nanosleep(&nap, NULL);
 		}
 		now = now_ns();
-		last = now - last < LOOK_MAX_MS * MS ? now - last : LOOK_MAX_MS * MS;
-		awaited_turn(&turn, last);
-		awaited_turn(&beat, last);
+		turn_ns = now - last < LOOK_MAX_MS * MS ? now - last : LOOK_MAX_MS * MS;
 		last = now;
+		awaited_turn(&turn, turn_ns);
+		awaited_turn(&beat, turn_ns);
 		pthread_mutex_lock(&guard.lock);
 		if (!guard.on) {
 			pthread_mutex_unlock(&guard.lock);

@@ -5,7 +5,6 @@
 #include "collect/fd_message.h"
 #include "collect/process/clock.h"
 #include "collect/process/live_thread.h"
-#include "collect/process/small_file.h"
 #include "collect/reader_pages.h"
 
 #include <errno.h>
@@ -269,12 +268,7 @@ pid_t reader_next_hung(enum reader_kind *kind)
 /* True if the reader sleeps. If not, it works or waits for a CPU. */
 static bool sleeps(pid_t pid)
 {
-	char buf[256], *p;
-
-	if (small_file_read(buf, sizeof(buf), "/proc/%d/stat", pid) <= 0)
-		return true;
-	p = strrchr(buf, ')');
-	return !p || p[1] != ' ' || p[2] != 'R';
+	return thread_state(pid, pid) != 'R';
 }
 
 /* Wait for the answer. 0, -ETIMEDOUT (the reader hangs), -EAGAIN (too little CPU time), -errno. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/process/chances.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 
 enum {
@@ -16,17 +15,6 @@ enum {
 void chances_begin(struct chances *c)
 {
 	*c = (struct chances){0};
-}
-
-/* True if the main thread runs or waits for a CPU. */
-static bool is_runnable(pid_t pid)
-{
-	char buf[512], *p;
-
-	if (small_file_read(buf, sizeof(buf), "/proc/%d/stat", (int)pid) <= 0)
-		return false;
-	p = strrchr(buf, ')');
-	return p && p[1] == ' ' && p[2] == 'R';
 }
 
 /* CPU time of the main thread, ns; 0: not known. */
@@ -49,7 +37,9 @@ void chances_turn(struct chances *c, pid_t pid, uint64_t turn_ns)
 	if (c->silent_ns >= PATIENT_NS) {
 		cpu = main_cpu_ns(pid);
 		c->cpu_ns = cpu;
-		if (before && cpu >= before && is_runnable(pid) && cpu - before < turn_ns)
+		/* it runs, or waits for a CPU */
+		if (before && cpu >= before && thread_state(pid, pid) == 'R' &&
+		    cpu - before < turn_ns)
 			counts = cpu - before;
 	}
 	c->counted_ns += counts > turn_ns / LEAST_PART ? counts : turn_ns / LEAST_PART;

@@ -9,15 +9,22 @@
 
 #include "collect/process/small_file.h"
 
-static bool is_alive(pid_t pid, pid_t tid)
+char thread_state(pid_t pid, pid_t tid)
 {
 	char buf[512], *p;
 
 	if (small_file_read(buf, sizeof(buf), "/proc/%d/task/%d/stat", pid, tid) <= 0)
-		return false;
+		return 0;
 	/* the name may contain any characters: search the last parenthesis */
 	p = strrchr(buf, ')');
-	return p && p[1] == ' ' && p[2] && !strchr("ZXx", p[2]);
+	return p && p[1] == ' ' ? p[2] : 0;
+}
+
+static bool is_alive(pid_t pid, pid_t tid)
+{
+	char state = thread_state(pid, tid);
+
+	return state && !strchr("ZXx", state);
 }
 
 pid_t live_thread(pid_t pid)
