@@ -290,7 +290,7 @@ bool mapping_is_vdso(const struct mapping *m)
 	return !m->inode && !strcmp(m->path, "[vdso]");
 }
 
-int target_mappings(pid_t pid, mapping_fn each, void *ctx)
+int target_code(pid_t pid, mapping_fn each, void *ctx)
 {
 	char path[64], *text, *line, *next;
 	unsigned int n = 0;
@@ -317,15 +317,34 @@ int target_mappings(pid_t pid, mapping_fn each, void *ctx)
 			continue;
 		m.dev = makedev(major, minor);
 		m.path = line + at;
-		/* keep anonymous code only if a JIT compiler may have made it, without a name or
-		 * with one that it chose (PR_SET_VMA_ANON_NAME), and the vDSO */
-		if (!m.inode && m.path[0] && strncmp(m.path, "[anon:", 6) && !mapping_is_vdso(&m))
-			continue;
 		err = each(ctx, &m);
 		n++;
 	}
 	free(text);
 	return err;
+}
+
+struct mapping_call {
+	mapping_fn each;
+	void *ctx;
+};
+
+/* Keep anonymous code only if a JIT compiler may have made it, without a name or with one that it
+ * chose (PR_SET_VMA_ANON_NAME), and the vDSO. */
+static int keep_mapping(void *ctx, const struct mapping *m)
+{
+	const struct mapping_call *call = ctx;
+
+	if (!m->inode && m->path[0] && strncmp(m->path, "[anon:", 6) && !mapping_is_vdso(m))
+		return 0;
+	return call->each(call->ctx, m);
+}
+
+int target_mappings(pid_t pid, mapping_fn each, void *ctx)
+{
+	struct mapping_call call = {each, ctx};
+
+	return target_code(pid, keep_mapping, &call);
 }
 
 int target_threads(pid_t pid, thread_fn each, void *ctx)

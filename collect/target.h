@@ -78,10 +78,14 @@ struct mapping {
 };
 /* True for the code that the kernel maps into each process. A process cannot choose this name. */
 bool mapping_is_vdso(const struct mapping *m);
-/* Call `each` for each executable mapping, in the order of addresses. Stops if `each` returns
- * nonzero, and returns that value. */
+/*
+ * Call `each` for each executable mapping, in the order of addresses: target_mappings() for those
+ * that may have functions of the program, target_code() for all. Stops if `each` returns nonzero,
+ * and returns that value.
+ */
 typedef int (*mapping_fn)(void *ctx, const struct mapping *m);
 int target_mappings(pid_t pid, mapping_fn each, void *ctx);
+int target_code(pid_t pid, mapping_fn each, void *ctx);
 /*
  * Open the regular file behind a mapping. If its file system can hang (network, FUSE), `remote`
  * is set and the descriptor is O_PATH only, because reading or closing another descriptor could

@@ -3,10 +3,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/base/format.h"
 #include "collect/code_survey.h"
@@ -14,7 +11,6 @@
 #include "collect/file_lease.h"
 #include "collect/modules.h"
 #include "collect/process/live_thread.h"
-#include "collect/reader.h"
 #include "collect/state.h"
 #include "collect/stream.h"
 #include "collect/targets.h"
@@ -78,34 +74,33 @@ static void survey_fileless(struct collector *c, const struct target *t, uint64_
 	    t->comm);
 }
 
+struct survey {
+	struct collector *c;
+	const struct target *t;
+	bool probed, fileless;
+};
+
+static int survey_mapping(void *ctx, const struct mapping *m)
+{
+	struct survey *s = ctx;
+
+	if (m->inode)
+		return 0;
+	s->probed |= !strncmp(m->path, "[uprobes", 8);
+	if (!m->path[0] && !s->fileless) {
+		s->fileless = true;
+		survey_fileless(s->c, s->t, m->start);
+	}
+	return 0;
+}
+
 static void survey_mappings(struct collector *c, const struct target *t)
 {
-	bool probed = false, fileless = false;
-	char path[64], *text, *line, *next;
+	struct survey s = {.c = c, .t = t};
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number(t->pid));
-	if (reader_text(t->pid, path, &text) < 0)
-		return;
-	for (line = text; *line; line = next) {
-		char perms[5], name[64] = "";
-		uint64_t start, inode;
-
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		if (sscanf(line, "%" SCNx64 "-%*x %4s %*x %*s %" SCNu64 " %63s", &start, perms,
-			   &inode, name) < 3 ||
-		    perms[2] != 'x' || inode)
-			continue;
-		probed |= !strncmp(name, "[uprobes", 8);
-		if (name[0] || fileless)
-			continue;
-		fileless = true;
-		survey_fileless(c, t, start);
-	}
-	free(text);
+	target_code(t->pid, survey_mapping, &s);
 	/* doctor has not probed anything yet */
-	if (probed)
+	if (s.probed)
 		limit(c, "probes of others",
 		      "another tool probes this process, or did: the calls of functions whose "
 		      "returns it probes may be missed, and the share of calls that was seen says "
