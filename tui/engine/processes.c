@@ -58,43 +58,59 @@ pid_t process_number(pid_t pid)
 	return proc_number(pid);
 }
 
-uint64_t process_ticks(pid_t pid)
+/* What /proc/PID/stat tells. */
+struct process_stat {
+	char comm[NAME], state;
+	unsigned int parent, flags;
+	uint64_t ticks; /* of CPU time */
+	long threads;
+};
+
+static bool stat_read(const char *pid, struct process_stat *s)
 {
 	unsigned long long user, system;
-	char stat[1024], *end = NULL;
+	char buf[1024], *end, *name;
 
-	if (small_file_read(stat, sizeof(stat), "/proc/%d/stat", (int)pid) > 0)
-		end = strrchr(stat, ')');
-	return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-			     &user, &system) == 2
-		   ? user + system
-		   : 0;
-}
-
-static bool process_read(const char *pid, struct process_entry *e, struct picker_process *p)
-{
-	unsigned long long utime, stime;
-	unsigned int flags;
-	char path[32], buf[1024], *end, *name;
-	struct stat st;
-	long threads;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%.20s", pid);
-	if (small_file_read(buf, sizeof(buf), "%s/stat", path) <= 0 || stat(path, &st))
+	if (small_file_read(buf, sizeof(buf), "/proc/%.20s/stat", pid) <= 0)
 		return false;
 	name = strchr(buf, '(');
 	end = strrchr(buf, ')');
 	if (!name || !end ||
 	    sscanf(end + 1,
 		   " %c %u %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld",
-		   &p->state, &e->parent, &flags, &utime, &stime, &threads) != 6)
+		   &s->state, &s->parent, &s->flags, &user, &system, &s->threads) != 6)
 		return false;
 	*end = '\0';
-	snprintf(e->comm, sizeof(e->comm), "%.63s", name + 1);
+	snprintf(s->comm, sizeof(s->comm), "%.63s", name + 1);
+	s->ticks = user + system;
+	return true;
+}
+
+uint64_t process_ticks(pid_t pid)
+{
+	struct process_stat s;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	return stat_read(number, &s) ? s.ticks : 0;
+}
+
+static bool process_read(const char *pid, struct process_entry *e, struct picker_process *p)
+{
+	struct process_stat s;
+	char path[32];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%.20s", pid);
+	if (!stat_read(pid, &s) || stat(path, &st))
+		return false;
+	memcpy(e->comm, s.comm, sizeof(e->comm));
+	e->parent = s.parent;
 	e->pid = p->pid = (uint32_t)strtoul(pid, NULL, 10);
-	e->ticks = utime + stime;
-	p->threads = (uint32_t)threads;
+	e->ticks = s.ticks;
+	p->state = s.state;
+	p->threads = (uint32_t)s.threads;
 	e->command[0] = '\0';
 	n = small_file_read(e->command, sizeof(e->command), "/proc/%d/cmdline",
 			    p->state == 'Z' ? (int)proc_number((pid_t)p->pid) : (int)p->pid);
@@ -105,7 +121,7 @@ static bool process_read(const char *pid, struct process_entry *e, struct picker
 	user_name(st.st_uid, e->user, sizeof(e->user));
 	/* a kernel thread has neither a command line nor an executable */
 	p->permitted = n > 0;
-	p->kernel = flags & KERNEL_THREAD;
+	p->kernel = s.flags & KERNEL_THREAD;
 	return true;
 }
 
