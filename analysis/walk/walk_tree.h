@@ -157,7 +157,7 @@ struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
  */
 struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned int depth,
 				double ns, bool cut);
-/* Returns the heaviest cause of the time of a node itself. */
+/* Returns the causes of the time of a node itself, or the heaviest of them. */
 const struct cause_tally *walk_own_causes(const struct walk_making *m,
 					  const struct walk_tree_node *n);
 const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n);

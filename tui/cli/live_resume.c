@@ -75,6 +75,7 @@ bool live_resume_in(int parent, struct screen *s, uint32_t pid)
 {
 	if (send(parent, &pid, sizeof(pid), MSG_NOSIGNAL) == (ssize_t)sizeof(pid))
 		return true;
-	screen_message(s, NOTE_ERROR, "the process that could go on has ended");
+	screen_message(s, NOTE_ERROR,
+		       "the descent cannot go on: the process that started this screen has ended");
 	return false;
 }

@@ -311,9 +311,8 @@ static void add_unknown(const struct walk_result *result, struct walk_remarks *o
 		    result->unknown_why[0] ? "mostly: " : "reason unknown", result->unknown_why);
 	if (result->joined > 0)
 		add(out,
-		    "%s of the time is of threads at the same places as hundreds of others; only a "
-		    "part of these stacks was read, after those of the threads that do something "
-		    "else, and stands for all of them",
+		    "%s of the time belongs to threads at the same places as hundreds of others; "
+		    "some of these stacks were read, and stand for all of them",
 		    format_percent(result->joined).s);
 	if (result->left_out)
 		add(out,
