@@ -215,7 +215,7 @@ static void test_deep(void **state)
 /* Return addresses on the stack, kept beside by watching calls and returns. */
 struct shadow {
 	uint64_t ret[MAX_DEPTH], at[MAX_DEPTH]; /* at: where on the stack it is */
-	unsigned int nr;
+	unsigned int i, nr;
 };
 
 static void push_shadow(struct shadow *s, uint64_t ret, uint64_t at)
@@ -640,25 +640,18 @@ static unsigned int serve(enum parse_type type, struct parse_request *request, i
 	}
 }
 
-/* If reading a module ends the worker, the client knows which one it was. */
-static void test_announced(void **state)
+/* Begin a parser that knows the files and the mappings of the child; read its registers and the
+ * innermost `bytes` of its stack. */
+static void serve_child(struct user_regs_struct *regs, uint64_t *words, size_t bytes)
 {
 	static struct parse_mapping list[PROCESS_MAPS]; /* not on the stack that is copied */
-	static uint64_t words[PARSE_MAX_WORDS];
-	struct user_regs_struct regs;
 	struct parse_request mappings = {.pid = 1, .mappings = list};
-	struct parse_request request = {.pid = 1,
-					.nr_regs = PARSE_MAX_REGS,
-					.regs = (const uint64_t *)(const void *)&regs,
-					.nr_words = PARSE_MAX_WORDS,
-					.words = words};
 	struct parse_request module = {.text = ""};
 	unsigned int i;
 
-	start(run_deep);
 	server_begin();
-	assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
-	assert_int_equal(process_read(child, regs.rsp, words, sizeof(words)), sizeof(words));
+	assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, regs), 0);
+	assert_int_equal(process_read(child, regs->rsp, words, bytes), bytes);
 	for (i = 0; i < process.nr_maps; i++)
 		list[i] = (struct parse_mapping){process.maps[i].module, process.maps[i].start,
 						 process.maps[i].end, process.maps[i].offset};
@@ -670,6 +663,21 @@ static void test_announced(void **state)
 			      open(process.path[i], O_RDONLY | O_CLOEXEC));
 	}
 	serve(PARSE_MAPPINGS, &mappings, -1);
+}
+
+/* If reading a module ends the worker, the client knows which one it was. */
+static void test_announced(void **state)
+{
+	static uint64_t words[PARSE_MAX_WORDS];
+	struct user_regs_struct regs;
+	struct parse_request request = {.pid = 1,
+					.nr_regs = PARSE_MAX_REGS,
+					.regs = (const uint64_t *)(const void *)&regs,
+					.nr_words = PARSE_MAX_WORDS,
+					.words = words};
+
+	start(run_deep);
+	serve_child(&regs, words, sizeof(words));
 	/* libc, the test, libc: each time that it goes on to another. */
 	assert_true(serve(PARSE_UNWIND, &request, -1) >= 3);
 	assert_int_equal(answer.frames.stop, UNWIND_BOTTOM);
@@ -684,35 +692,19 @@ static void test_announced(void **state)
 static void test_pieces(void **state)
 {
 	enum { WORDS = 200 };
-	static struct parse_mapping list[PROCESS_MAPS];
 	uint64_t words[8], piece[2 + WORDS];
 	struct user_regs_struct regs;
-	struct parse_request mappings = {.pid = 1, .mappings = list};
 	struct parse_request request = {.pid = 1,
 					.nr_regs = PARSE_MAX_REGS,
 					.regs = (const uint64_t *)(const void *)&regs,
 					.nr_words = 8,
 					.words = words};
-	struct parse_request module = {.text = ""};
 	unsigned int i, nr;
 	uint64_t missing;
 
 	start(run_deep);
 	unwind_child(look(COPY));
-	server_begin();
-	assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
-	assert_int_equal(process_read(child, regs.rsp, words, sizeof(words)), sizeof(words));
-	for (i = 0; i < process.nr_maps; i++)
-		list[i] = (struct parse_mapping){process.maps[i].module, process.maps[i].start,
-						 process.maps[i].end, process.maps[i].offset};
-	mappings.nr_mappings = (uint32_t)process.nr_maps;
-	for (i = 1; i <= process.nr_modules; i++) {
-		module.module = i;
-		if (process.path[i][0] == '/')
-			serve(PARSE_ADD_MODULE, &module,
-			      open(process.path[i], O_RDONLY | O_CLOEXEC));
-	}
-	serve(PARSE_MAPPINGS, &mappings, -1);
+	serve_child(&regs, words, sizeof(words));
 	serve(PARSE_UNWIND, &request, -1);
 	assert_int_equal(answer.frames.stop, UNWIND_END_OF_COPY);
 	missing = answer.frames.missing;

@@ -774,16 +774,10 @@ static void test_not_flat(void **state)
 	walk_free(w);
 }
 
-/* Neighbouring frames in code of no file are one node; its own time is counted as unnamed. */
-static void test_unnamed(void **state)
+/* A thread that ran in these frames all the time. */
+static void run_in(struct walk *w, const struct rec_frame *frames, uint32_t nr)
 {
-	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN},
-				     {.offset = 0x7f0000001000},
-				     {.offset = 0x7f0000002000},
-				     {.offset = 0x7f0000003000}};
 	struct record rec = {.type = REC_THREAD_SNAPSHOT};
-	struct walk *w = begin(&defaults);
-	struct walk_result r;
 
 	rec.snapshot = (struct rec_thread_snapshot){.weight_ns = 10,
 						    .pid = 3,
@@ -792,11 +786,24 @@ static void test_unnamed(void **state)
 						    .sleep = running,
 						    .kernel = "",
 						    .stop_text = "",
-						    .nr_frames = 4,
+						    .nr_frames = nr,
 						    .frames = frames};
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(walk_feed(w, &rec), 0);
 	thread(w, 7, 100, 100, 0);
+}
+
+/* Neighbouring frames in code of no file are one node; its own time is counted as unnamed. */
+static void test_unnamed(void **state)
+{
+	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN},
+				     {.offset = 0x7f0000001000},
+				     {.offset = 0x7f0000002000},
+				     {.offset = 0x7f0000003000}};
+	struct walk *w = begin(&defaults);
+	struct walk_result r;
+
+	run_in(w, frames, 4);
 	r = result_of(w);
 	assert_path(&r, 0, "200 ?");
 	near(r.unnamed, 1);
@@ -811,22 +818,10 @@ static void test_without_symbols(void **state)
 {
 	struct rec_frame frames[] = {{.module = PROGRAM, .offset = MAIN + 8, .function = MAIN},
 				     {.module = LIBC, .offset = 0x1234}};
-	struct record rec = {.type = REC_THREAD_SNAPSHOT};
 	struct walk *w = begin(&defaults);
 	struct walk_result r;
 
-	rec.snapshot = (struct rec_thread_snapshot){.weight_ns = 10,
-						    .pid = 3,
-						    .kind = WITNESS_RUN,
-						    .comm = "",
-						    .sleep = running,
-						    .kernel = "",
-						    .stop_text = "",
-						    .nr_frames = 2,
-						    .frames = frames};
-	for (int i = 0; i < 10; i++)
-		assert_int_equal(walk_feed(w, &rec), 0);
-	thread(w, 7, 100, 100, 0);
+	run_in(w, frames, 2);
 	r = result_of(w);
 	assert_path(&r, 0, "200 ?");
 	near(r.unnamed, 0);
