@@ -198,6 +198,8 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_WITNESS:
 	case REC_FNODE:
 	case REC_BUILD_ID:
+	case REC_CLOCK:
+	case REC_SLOW_CALL:
 	case REC_SAVED_PROFILE:
 	case REC_INLINES:
 	case REC_WALK:

@@ -18,7 +18,8 @@ enum {
 	MINOR_AT = 10,
 	LEAST_MAJOR_AT = 12,
 	LEAST_MINOR_AT = 14,
-	CRC_AT = 20, /* 16..19 are 0 */
+	SEGMENT_AT = 16, /* 0: no ring */
+	CRC_AT = 20,
 };
 
 /* Half of the marks may be snapshots, so that slices always find room. */
@@ -40,6 +41,9 @@ static STRUCT_TABLE(container_index,
 	FIELDS(container_index, records, slices, elapsed_ns),
 	ARRAY(container_index, marks, nr_marks, FIELD_STRUCTS, CONTAINER_MAX_MARKS,
 	      &container_mark_layout));
+
+static STRUCT_TABLE(container_segment,
+	FIELDS(container_segment, number, state));
 // clang-format on
 
 static void put_le(uint8_t *p, uint64_t v, size_t n)
@@ -57,15 +61,26 @@ static uint64_t get_le(const uint8_t *p, size_t n)
 	return v;
 }
 
-void container_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE])
+static void header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE], uint32_t segment_bytes)
 {
 	memset(bytes, 0, CONTAINER_HEADER_SIZE);
 	memcpy(bytes, magic, sizeof(magic));
 	put_le(bytes + MAJOR_AT, CONTAINER_MAJOR, 2);
 	put_le(bytes + MINOR_AT, CONTAINER_MINOR, 2);
 	put_le(bytes + LEAST_MAJOR_AT, CONTAINER_MAJOR, 2);
-	put_le(bytes + LEAST_MINOR_AT, 0, 2);
+	put_le(bytes + LEAST_MINOR_AT, segment_bytes ? CONTAINER_RING_MINOR : 0, 2);
+	put_le(bytes + SEGMENT_AT, segment_bytes, 4);
 	put_le(bytes + CRC_AT, crc32c(0, bytes, CRC_AT), 4);
+}
+
+void container_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE])
+{
+	header_encode(bytes, 0);
+}
+
+void container_ring_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE], uint32_t segment_bytes)
+{
+	header_encode(bytes, segment_bytes);
 }
 
 int container_header_decode(const void *data, size_t n, struct container_header *header)
@@ -83,10 +98,14 @@ int container_header_decode(const void *data, size_t n, struct container_header 
 	    .minor = (uint16_t)get_le(bytes + MINOR_AT, 2),
 	    .least_major = (uint16_t)get_le(bytes + LEAST_MAJOR_AT, 2),
 	    .least_minor = (uint16_t)get_le(bytes + LEAST_MINOR_AT, 2),
+	    .segment_bytes = (uint32_t)get_le(bytes + SEGMENT_AT, 4),
 	};
 	if (header->least_major > CONTAINER_MAJOR ||
 	    (header->least_major == CONTAINER_MAJOR && header->least_minor > CONTAINER_MINOR))
 		return -ENOTSUP;
+	if (header->segment_bytes && (header->segment_bytes < CONTAINER_SEGMENT_LEAST ||
+				      header->segment_bytes > CONTAINER_SEGMENT_MOST))
+		return -EBADMSG;
 	return 0;
 }
 
@@ -203,4 +222,22 @@ int container_index_decode(struct arena *arena, const struct raw_frame *frame, u
 		last = mark->offset + FRAME_HEADER_SIZE;
 	}
 	return 0;
+}
+
+int container_segment_encode(struct buf *out, const struct container_segment *s, uint32_t sequence)
+{
+	return raw_frame_encode(out, CONTAINER_SEGMENT, 0, sequence, &container_segment_layout, s);
+}
+
+int container_segment_end_encode(struct buf *out, uint32_t sequence)
+{
+	return raw_frame_append(out, CONTAINER_SEGMENT_END, 0, sequence, "", 0);
+}
+
+/* It has numbers only: nothing is allocated in an arena. */
+int container_segment_decode(const struct raw_frame *frame, struct container_segment *s)
+{
+	return frame->type == CONTAINER_SEGMENT
+		   ? struct_decode(NULL, &container_segment_layout, frame->payload, frame->length, s)
+		   : -EBADMSG;
 }

@@ -15,22 +15,33 @@
 enum {
 	CONTAINER_HEADER_SIZE = 24,
 	CONTAINER_MAJOR = 1, /* incremented if older readers would misread the file */
-	CONTAINER_MINOR = 0,
+	CONTAINER_MINOR = 1,
+	CONTAINER_RING_MINOR = 1, /* the oldest version that can read a ring */
 	CONTAINER_END_SIZE = FRAME_HEADER_SIZE + 8,
 	CONTAINER_MAX_MARKS = 2048, /* in the index */
 
 	/* Types of frames that are not records; readers of the stream skip them. */
 	CONTAINER_INDEX = 0x70,
 	CONTAINER_END = 0x71,
+	CONTAINER_SEGMENT = 0x72,     /* the first frame of a segment of a ring */
+	CONTAINER_SEGMENT_END = 0x73, /* its last one */
+
+	/* Limits of the segments of a ring. */
+	CONTAINER_SEGMENT_LEAST = 64 << 10,
+	CONTAINER_SEGMENT_MOST = 16 << 20,
+	CONTAINER_MAX_SEGMENTS = 8192,
 };
 
 struct container_header {
 	uint16_t major, minor;
 	uint16_t least_major, least_minor; /* the oldest version that can read the file */
+	uint32_t segment_bytes;		   /* of a ring; 0: the file is no ring */
 };
 
 /* The header that this version writes. */
 void container_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE]);
+/* The same for a ring with segments of this size. */
+void container_ring_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE], uint32_t segment_bytes);
 /*
  * Returns 0; -ENODATA: empty; -ENOEXEC: not a session file; -EBADMSG: the header is cut off or
  * damaged; -ENOTSUP: only newer versions can read the file (`header` contains the oldest of them).
@@ -80,3 +91,17 @@ int container_end_decode(const void *data, size_t n, uint64_t *index_offset);
  */
 int container_index_decode(struct arena *arena, const struct raw_frame *frame, uint64_t offset,
 			   struct container_index *index);
+
+/* ---- rings (docs/session-format.md) ---- */
+
+/* The first frame of a segment. */
+struct container_segment {
+	uint64_t number; /* ascending, from 1, in the order in which segments were written */
+	uint32_t state;	 /* frames that repeat earlier records follow, so many */
+};
+
+/* Append the first or the last frame of a segment. Returns as raw_frame_encode(). */
+int container_segment_encode(struct buf *out, const struct container_segment *s, uint32_t sequence);
+int container_segment_end_encode(struct buf *out, uint32_t sequence);
+/* Decode the first one. Returns 0, or -EBADMSG: the frame is of another type, or damaged. */
+int container_segment_decode(const struct raw_frame *frame, struct container_segment *s);

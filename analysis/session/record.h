@@ -80,6 +80,9 @@ enum record_type {
 	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	/* of a flight recorder */
+	REC_CLOCK,     /* what the wall clock showed at an instant, after it was set */
+	REC_SLOW_CALL, /* one call that was slower than usual, with what happened in it */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -103,13 +106,16 @@ enum record_type {
 	REQ_STOP,	       /* last slice, then BYE */
 	REQ_GO,		       /* everything is armed: let -- CMD run */
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
-	REQ_TARGET, /* measure this process (only once, only when none was named at the start) */
+	/* measure this process: if none was named at the start, or if those that were may be
+	   replaced by others (collector_options.restarts) */
+	REQ_TARGET,
 	REQ_PHASES, /* which operations begin and end a phase */
 	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
 	REQ_CHOICE,	      /* count only the calls of these threads */
 	REQ_STACK_PIECE,      /* read more of the stack of a thread that is still asleep */
+	REQ_KEEP,	      /* send calls of an operation that take longer, as REC_SLOW_CALL */
 };
 
 enum layer {
@@ -542,6 +548,39 @@ struct rec_fnode_lost {
 
 #include "analysis/session/record_resume.h"
 
+/* From at_ns on the wall clock is not that of REC_META plus the time since: it was set, or the host
+ * was suspended. */
+struct rec_clock {
+	uint64_t at_ns;
+	uint64_t realtime_ns; /* the wall clock at that instant */
+};
+
+/* What is not known of a REC_SLOW_CALL. */
+enum slow_call_missing {
+	SLOW_NO_SAMPLES = 1 << 0, /* its time on the CPU was not sampled */
+	SLOW_NO_STACKS = 1 << 1,  /* no stacks were taken where it slept */
+	SLOW_SLEEPS = 1 << 2,	  /* only its longest sleeps were kept */
+};
+
+enum { SLOW_CALL_SLEEPS = 8 };
+
+/*
+ * A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the
+ * longest ones of the call, in the order in which they ended.
+ */
+struct rec_slow_call {
+	struct rec_call call;
+	uint64_t usual_ns; /* median of the calls of its operation until then; 0: not known */
+	uint64_t limit_ns; /* calls that take longer are kept */
+	uint32_t known;	   /* RET and ARG bits of enum sample_known */
+	int64_t ret;
+	uint64_t args[SAMPLE_ARGS];
+	uint32_t missing; /* enum slow_call_missing */
+	uint32_t nr_sleeps;
+	const struct rec_witness *sleeps;
+	uint32_t blocked; /* sleeps in all, also those that were not kept */
+};
+
 /* With --begin and --end; since the start of the session. */
 struct rec_phases {
 	const char *begin, *end; /* as the user gave them */
@@ -618,6 +657,8 @@ struct record {
 		struct rec_fnode fnode;
 		struct rec_fnode_lost fnode_lost;
 		struct rec_build_id build_id;
+		struct rec_clock clock;
+		struct rec_slow_call slow_call;
 		struct rec_phases phases;
 		struct rec_inlines inlines;
 		struct rec_walk walk;
@@ -641,6 +682,7 @@ struct record {
 		struct rec_raw_snapshot raw_snapshot;
 		struct rec_stack_piece stack_piece;
 		struct req_stack_piece req_stack_piece;
+		struct req_keep req_keep;
 		struct rec_new_return new_return;
 		struct rec_file file;
 		struct rec_bye bye;

@@ -159,6 +159,17 @@ static STRUCT_TABLE(rec_witness,
 	ARRAY(rec_witness, callers, nr_callers, FIELD_STRUCTS, FRAME_MAX_STACK, &rec_frame_layout),
 	FIELDS(rec_witness, functions));
 
+static STRUCT_TABLE(rec_clock,
+	FIELDS(rec_clock, at_ns, realtime_ns));
+
+static STRUCT_TABLE(rec_slow_call,
+	STRUCT(rec_slow_call, call, &rec_call_layout),
+	FIELDS(rec_slow_call, usual_ns, limit_ns, known, ret),
+	NUMBERS(rec_slow_call, args, SAMPLE_ARGS),
+	FIELDS(rec_slow_call, missing),
+	ARRAY(rec_slow_call, sleeps, nr_sleeps, FIELD_STRUCTS, SLOW_CALL_SLEEPS, &rec_witness_layout),
+	FIELDS(rec_slow_call, blocked));
+
 static STRUCT_TABLE(rec_fnode,
 	FIELDS(rec_fnode, op, node, parent),
 	STRUCT(rec_fnode, site, &rec_code_layout),
@@ -262,6 +273,8 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_BUILD_ID] = &rec_build_id_layout,
 	    [REC_SAVED_PROFILE] = &rec_profile_layout,
 	    [REC_PHASES] = &rec_phases_layout,
+	    [REC_CLOCK] = &rec_clock_layout,
+	    [REC_SLOW_CALL] = &rec_slow_call_layout,
 	    [REC_INLINES] = &rec_inlines_layout,
 	    [REC_WALK] = &rec_walk_layout,
 	    [REC_THREAD_SNAPSHOT] = &rec_thread_snapshot_layout,

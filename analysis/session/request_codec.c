@@ -57,6 +57,9 @@ static STRUCT_TABLE(rec_chosen,
 static STRUCT_TABLE(rec_choice,
 	FIELDS(rec_choice, at_ns, threads, chosen_threads),
 	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout));
+static STRUCT_TABLE(req_keep,
+	FIELDS(req_keep, op, least_ns));
+
 // clang-format on
 
 /* The layout of requests without fields. */
@@ -80,6 +83,7 @@ const struct struct_layout *request_layout(unsigned int type)
 	    [REQ_LEARN] = &req_learn_layout,
 	    [REQ_WAITS] = &req_waits_layout,
 	    [REQ_STACK_PIECE] = &req_stack_piece_layout,
+	    [REQ_KEEP] = &req_keep_layout,
 	    [REC_CHOICE] = &rec_choice_layout,
 	    [REQ_CHOICE] = &rec_choice_layout,
 	};

@@ -27,6 +27,22 @@ struct session_writer;
 int session_writer_create(struct session_writer **out, const char *path);
 /* Like session_writer_create(), but never replace a file: -EEXIST if the name exists. */
 int session_writer_create_new(struct session_writer **out, const char *path);
+/* How much a ring keeps. */
+struct session_ring {
+	uint64_t bytes;	  /* the most that the file may take; 0: as much as keep_ns needs */
+	uint64_t keep_ns; /* records of this time; 0: as many as fit into `bytes` */
+};
+
+/*
+ * Create a ring: a session whose file is bounded, because new records overwrite the oldest ones. If
+ * `path` is a session, it is renamed to `path`.1, in place of an older one of this name. Returns as
+ * session_writer_create().
+ */
+int session_writer_create_ring(struct session_writer **out, const char *path,
+			       const struct session_ring *ring);
+/* True once, when a ring stopped to grow because the disk is full: it overwrites its oldest
+ * records sooner. */
+bool session_writer_take_limited(struct session_writer *w);
 /* Create an unnamed file in `folder`, for session_writer_save_as(). */
 int session_writer_spool(struct session_writer **out, const char *folder);
 /* Set the maximum size of the file. */
@@ -35,7 +51,8 @@ void session_writer_set_maximum(struct session_writer *w, uint64_t bytes);
 /*
  * Append one record. Records that are never saved are skipped. A SNAPSHOT is synced to the disk
  * before this returns. If this fails (-ENOSPC, -EIO ..., or -EFBIG at the maximum size), the file
- * stays valid up to the previous record, and all later calls return the same error.
+ * stays valid up to the previous record, and all later calls return the same error; those of a ring
+ * try again.
  */
 int session_writer_append(struct session_writer *w, const struct record *rec);
 uint64_t session_writer_bytes(const struct session_writer *w);

@@ -6,11 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "tui/session/session_file.h"
 
 enum {
 	CHUNK = 128 << 10,
 	MAX_INDEX_MEMORY = 2 << 20,
+	SEGMENT_HEAD = 64, /* bytes: the first frame of a segment is shorter */
+};
+
+/* A segment of a ring. */
+struct segment {
+	uint64_t offset; /* of its first frame */
+	uint64_t number;
 };
 
 struct session_reader {
@@ -28,6 +36,11 @@ struct session_reader {
 	struct arena arena;
 	struct container_index index;
 	bool has_index;
+	uint32_t segment_bytes;	  /* 0: the file is no ring */
+	struct segment *segments; /* in the order in which they were written */
+	size_t nr_segments, cap_segments;
+	size_t segment; /* the present one */
+	uint32_t state; /* frames to skip, because an earlier segment had what they repeat */
 	char damage[256];
 };
 
@@ -81,6 +94,7 @@ static int check_header(struct session_reader *r, const char *path, char *why, s
 	ssize_t n = read_at(r->fd, bytes, sizeof(bytes), 0);
 	int err = n < 0 ? (int)n : container_header_decode(bytes, (size_t)n, &header);
 
+	r->segment_bytes = err ? 0 : header.segment_bytes;
 	switch (err) {
 	case 0:
 		break;
@@ -105,6 +119,49 @@ static int check_header(struct session_reader *r, const char *path, char *why, s
 		break;
 	}
 	return err;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return ascending(((const struct segment *)a)->number, ((const struct segment *)b)->number);
+}
+
+/* Find the segments of a ring. Only those are read that follow each other up to the newest one: a
+ * gap is where a write was interrupted. */
+static int find_segments(struct session_reader *r)
+{
+	uint8_t bytes[SEGMENT_HEAD];
+	struct container_segment head;
+	struct raw_frame frame;
+	size_t first, n;
+
+	for (uint64_t at = CONTAINER_HEADER_SIZE;
+	     at < r->size && r->nr_segments < CONTAINER_MAX_SEGMENTS; at += r->segment_bytes) {
+		ssize_t got = read_at(r->fd, bytes, sizeof(bytes), at);
+		int err;
+
+		if (got < 0)
+			return (int)got;
+		if (raw_frame_parse(bytes, (size_t)got, &frame) != 1 ||
+		    container_segment_decode(&frame, &head))
+			continue;
+		err = array_append(r->segments, r->nr_segments, r->cap_segments,
+				   CONTAINER_MAX_SEGMENTS,
+				   (struct segment){.offset = at, .number = head.number});
+		if (err)
+			return err;
+	}
+	n = r->nr_segments;
+	if (!n)
+		return -EBADMSG;
+	qsort(r->segments, n, sizeof(*r->segments), by_number);
+	for (first = n - 1; first > 0; first--) {
+		if (r->segments[first - 1].number + 1 != r->segments[first].number)
+			break;
+	}
+	r->nr_segments -= first;
+	memmove(r->segments, r->segments + first, r->nr_segments * sizeof(*r->segments));
+	return 0;
 }
 
 int session_reader_open(struct session_reader **out, const char *path, char *why, size_t why_size)
@@ -139,7 +196,17 @@ int session_reader_open(struct session_reader **out, const char *path, char *why
 		return err;
 	}
 	r->size = (uint64_t)st.st_size;
-	load_index(r);
+	if (r->segment_bytes)
+		err = find_segments(r);
+	else
+		load_index(r);
+	if (err) {
+		snprintf(why, why_size, "%s: %s", path,
+			 err == -EBADMSG ? "damaged: no segment of the ring can be read"
+					 : strerror(-err));
+		session_reader_close(r);
+		return err;
+	}
 	session_reader_rewind(r);
 	*out = r;
 	return 0;
@@ -154,14 +221,23 @@ void session_reader_close(struct session_reader *r)
 	frame_decoder_free(r->decoder);
 	arena_release(&r->arena);
 	buf_release(&r->bytes);
+	free(r->segments);
 	free(r);
+}
+
+/* Go on at this offset of the file. */
+static void go_to(struct session_reader *r, uint64_t offset)
+{
+	buf_reset(&r->bytes);
+	r->taken = 0;
+	r->offset = offset;
 }
 
 void session_reader_rewind(struct session_reader *r)
 {
-	buf_reset(&r->bytes);
-	r->taken = 0;
-	r->offset = CONTAINER_HEADER_SIZE;
+	go_to(r, r->nr_segments ? r->segments[0].offset : CONTAINER_HEADER_SIZE);
+	r->segment = 0;
+	r->state = 0;
 	r->sequence = 0;
 	r->records = 0;
 	r->elapsed_ns = 0;
@@ -226,6 +302,62 @@ static int next_raw(struct session_reader *r, struct raw_frame *raw)
 	}
 }
 
+/* True if the frame is the first one of the present segment, or belongs to what it repeats. */
+static bool opens_segment(struct session_reader *r, const struct raw_frame *raw)
+{
+	struct container_segment head;
+
+	if (!r->nr_segments)
+		return false;
+	if (r->offset == r->segments[r->segment].offset && !container_segment_decode(raw, &head) &&
+	    head.number == r->segments[r->segment].number) {
+		r->sequence = raw->sequence;
+		r->state = r->records ? head.state : 0;
+		return true;
+	}
+	if (!r->state)
+		return false;
+	r->state--;
+	return raw->sequence == r->sequence;
+}
+
+static void step(struct session_reader *r, const struct raw_frame *raw)
+{
+	r->offset += raw->size;
+	r->sequence++;
+	r->taken += raw->size;
+}
+
+/*
+ * The present segment of a ring has no more frames. Go on with the next one; false: this was the
+ * newest one. That one may end anywhere, because its writer may still be writing, or was killed.
+ * The others end with a frame for that, or are damaged, or were overwritten just now.
+ */
+static bool next_segment(struct session_reader *r, const struct raw_frame *raw, int ret)
+{
+	bool whole = ret == 1 && raw->sequence == r->sequence && raw->type == CONTAINER_SEGMENT_END;
+
+	r->ended = r->segment + 1 == r->nr_segments;
+	if (r->ended)
+		return false;
+	if (!whole && r->records && !r->damage[0])
+		snprintf(r->damage, sizeof(r->damage),
+			 "the file is damaged at byte %llu; the next segment of the ring follows",
+			 (unsigned long long)r->offset);
+	r->segment++;
+	go_to(r, r->segments[r->segment].offset);
+	return true;
+}
+
+/* True if the present segment of a ring has no more frames: its last one, older bytes, or none. */
+static bool at_segment_end(const struct session_reader *r, const struct raw_frame *raw, int ret)
+{
+	return r->nr_segments &&
+	       (!ret || ret == -EBADMSG || raw->type == CONTAINER_SEGMENT_END ||
+		raw->sequence != r->sequence ||
+		r->offset + raw->size > r->segments[r->segment].offset + r->segment_bytes);
+}
+
 int session_reader_next(struct session_reader *r, const struct record **rec)
 {
 	struct raw_frame raw;
@@ -233,6 +365,15 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 
 	while (!r->ended) {
 		ret = next_raw(r, &raw);
+		if (ret == 1 && opens_segment(r, &raw)) {
+			step(r, &raw);
+			continue;
+		}
+		if ((ret >= 0 || ret == -EBADMSG) && at_segment_end(r, &raw, ret)) {
+			if (!next_segment(r, &raw, ret))
+				break;
+			continue;
+		}
 		if (!ret)
 			return stop(r, r->bytes.len > r->taken ? "is cut off"
 				       : r->closed	       ? NULL
@@ -252,9 +393,7 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 		if (ret < 0)
 			return ret;
 		r->closed = raw.type == CONTAINER_END;
-		r->offset += raw.size;
-		r->sequence++;
-		r->taken += raw.size;
+		step(r, &raw);
 		if (raw.type == REC_RETIRED_WITNESS || raw.type == REC_RETIRED_SNAPSHOT)
 			older(r);
 		if (!r->frame.known)
@@ -298,6 +437,9 @@ int session_reader_elapsed_ns(struct session_reader *r, uint64_t *elapsed_ns)
 	if (!through.decoder)
 		return -ENOMEM;
 	buf_init(&through.bytes, r->bytes.max);
+	through.segments = r->segments;
+	through.nr_segments = r->nr_segments;
+	through.segment_bytes = r->segment_bytes;
 	session_reader_rewind(&through);
 	while ((ret = session_reader_next(&through, &rec)) == 1)
 		;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tui/session/ring_writer.h"
 #include "tui/session/session_file.h"
 
 enum {
@@ -23,30 +24,33 @@ struct session_writer {
 	uint32_t sequence;
 	struct buf frame;
 	struct container_indexer *indexer;
+	struct ring_writer *ring; /* NULL: the file is no ring */
 };
+
+int write_at(int fd, const void *data, size_t n, uint64_t offset, size_t *done)
+{
+	ssize_t ret;
+
+	for (*done = 0; *done < n; *done += (size_t)ret) {
+		ret = pwrite(fd, (const char *)data + *done, n - *done, (off_t)(offset + *done));
+		if (ret < 0 && errno == EINTR)
+			ret = 0;
+		else if (ret <= 0)
+			return ret < 0 ? -errno : -EIO;
+	}
+	return 0;
+}
 
 /* Write all n bytes. If this fails, truncate the file to its previous length. */
 static int write_whole(int fd, const void *data, size_t n, uint64_t offset)
 {
-	size_t done = 0;
-	ssize_t ret;
-	int err;
+	size_t done;
+	int err = write_at(fd, data, n, offset, &done);
 
-	while (done < n) {
-		ret = pwrite(fd, (const char *)data + done, n - done, (off_t)(offset + done));
-		if (ret < 0 && errno == EINTR)
-			continue;
-		if (ret <= 0) {
-			err = ret < 0 ? -errno : -EIO;
-			/* If ftruncate() fails, too, the reader still detects the incomplete frame.
-			 */
-			if (done && ftruncate(fd, (off_t)offset) < 0)
-				return err;
-			return err;
-		}
-		done += (size_t)ret;
-	}
-	return 0;
+	/* If ftruncate() fails, too, the reader still detects the incomplete frame. */
+	if (err && done && ftruncate(fd, (off_t)offset) < 0)
+		return err;
+	return err;
 }
 
 static int writer_begin(struct session_writer **out, int fd)
@@ -147,6 +151,49 @@ int session_writer_create(struct session_writer **out, const char *path)
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
+/* Rename an older session to NAME.1, so that a recorder that is started again loses nothing. */
+static int keep_older(const char *path)
+{
+	char name[PATH_MAX];
+	int fd, err;
+
+	if (snprintf(name, sizeof(name), "%s.1", path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno == ELOOP ? -EINVAL : -errno;
+	err = check_replaceable(fd);
+	if (!err)
+		err = lock(fd);
+	close(fd);
+	return err ? err : rename(path, name) ? -errno : 0;
+}
+
+int session_writer_create_ring(struct session_writer **out, const char *path,
+			       const struct session_ring *ring)
+{
+	struct session_writer *w;
+	int err = keep_older(path);
+
+	if (!err)
+		err = session_writer_create_new(&w, path);
+	if (err)
+		return err;
+	err = ring_writer_new(&w->ring, w->fd, ring);
+	if (!err) {
+		*out = w;
+		return 0;
+	}
+	session_writer_abandon(w);
+	unlink(path);
+	return err;
+}
+
+bool session_writer_take_limited(struct session_writer *w)
+{
+	return w->ring && ring_writer_take_limited(w->ring);
+}
+
 /* Create a temporary file in the folder of `path`, so that it can be renamed to `path`. */
 static int temporary_beside(const char *path, char name[PATH_MAX])
 {
@@ -185,7 +232,7 @@ void session_writer_set_maximum(struct session_writer *w, uint64_t bytes)
 
 uint64_t session_writer_bytes(const struct session_writer *w)
 {
-	return w->offset;
+	return w->ring ? ring_writer_bytes(w->ring) : w->offset;
 }
 
 uint64_t session_writer_records(const struct session_writer *w)
@@ -199,6 +246,12 @@ int session_writer_append(struct session_writer *w, const struct record *rec)
 		return w->err;
 	if (rec->type >= REC_SAVED_MAX)
 		return 0;
+	if (w->ring) {
+		int err = ring_writer_append(w->ring, rec);
+
+		w->records += !err;
+		return err;
+	}
 	buf_reset(&w->frame);
 	w->err = frame_encode(&w->frame, rec, w->sequence);
 	if (!w->err && w->offset + w->frame.len > w->maximum)
@@ -318,6 +371,7 @@ void session_writer_abandon(struct session_writer *w)
 {
 	if (!w)
 		return;
+	ring_writer_free(w->ring);
 	container_indexer_free(w->indexer);
 	buf_release(&w->frame);
 	close(w->fd);
@@ -332,7 +386,7 @@ int session_writer_close(struct session_writer *w)
 		return 0;
 	first = w->err;
 	/* Write the index also after an error: MAX_CLOSE bytes are reserved for it. */
-	err = finish(w, w->fd);
+	err = w->ring ? ring_writer_close(w->ring) : finish(w, w->fd);
 	session_writer_abandon(w);
 	return first ? first : err;
 }

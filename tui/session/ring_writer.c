@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/session/ring_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "analysis/session/ring_state.h"
+
+enum {
+	SEGMENTS = 16,	  /* of a ring of limited size, unless they would be too small or large */
+	LEAST = 2,	  /* segments that are allocated at the begin */
+	TIME_SEGMENT = 1 << 20,
+	STATE_PART = 4, /* what is repeated takes at most this part of a segment */
+	END_ROOM = 64,	/* for the last frame of a segment */
+};
+
+struct ring_slot {
+	uint64_t number; /* of the segment in it; 0: none yet */
+	uint64_t end_ns; /* of the last slice that it holds */
+};
+
+struct ring_writer {
+	int fd;
+	uint32_t segment_bytes;
+	uint32_t max_slots, nr_slots, slot; /* the present segment is in `slot` */
+	uint64_t keep_ns;		    /* 0: the size alone limits the ring */
+	uint64_t number;
+	uint64_t used; /* bytes of the present segment */
+	uint64_t at_ns;
+	uint32_t sequence;
+	struct ring_slot *slots;
+	struct ring_state *state;
+	struct buf frame, head;
+	bool limited;
+};
+
+static uint64_t offset_of(const struct ring_writer *r, uint32_t slot)
+{
+	return CONTAINER_HEADER_SIZE + (uint64_t)slot * r->segment_bytes;
+}
+
+/* Size and number of segments for what was asked. */
+static void divide(struct ring_writer *r, const struct session_ring *ring)
+{
+	uint64_t size = ring->bytes / SEGMENTS, most = ring->bytes;
+
+	if (ring->keep_ns) {
+		size = TIME_SEGMENT;
+		most = SESSION_MAX_BYTES;
+	}
+	if (size < CONTAINER_SEGMENT_LEAST)
+		size = CONTAINER_SEGMENT_LEAST;
+	if (size > CONTAINER_SEGMENT_MOST)
+		size = CONTAINER_SEGMENT_MOST;
+	r->segment_bytes = (uint32_t)size;
+	r->keep_ns = ring->keep_ns;
+	most = (most - CONTAINER_HEADER_SIZE) / size;
+	r->max_slots = most < LEAST			? LEAST
+		       : most > CONTAINER_MAX_SEGMENTS ? CONTAINER_MAX_SEGMENTS
+						       : (uint32_t)most;
+}
+
+/* Allocate one more segment at the end of the file. */
+static int extend(struct ring_writer *r)
+{
+	int err = posix_fallocate(r->fd, (off_t)offset_of(r, r->nr_slots), r->segment_bytes);
+
+	if (err == EINTR)
+		return -EAGAIN;
+	if (err)
+		return -err;
+	r->slots[r->nr_slots++] = (struct ring_slot){0};
+	return 0;
+}
+
+static uint32_t oldest(const struct ring_writer *r)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < r->nr_slots; i++) {
+		if (r->slots[i].number < r->slots[found].number)
+			found = i;
+	}
+	return found;
+}
+
+/* The slot for the next segment: an unused one, a new one, or that of the oldest segment. */
+static uint32_t next_slot(struct ring_writer *r)
+{
+	uint32_t old = oldest(r);
+	bool expired = r->keep_ns && r->slots[old].end_ns + r->keep_ns < r->at_ns;
+
+	if (!r->slots[old].number || expired || r->nr_slots == r->max_slots)
+		return old;
+	if (!extend(r))
+		return r->nr_slots - 1;
+	/* the disk is full: what there is must do */
+	r->max_slots = r->nr_slots;
+	r->limited = true;
+	return old;
+}
+
+/* Begin a segment with its first frame and what it repeats, in one write: it overwrites the begin
+ * of an older one, which is gone from then on. */
+static int segment_begin(struct ring_writer *r, uint32_t slot)
+{
+	struct container_segment s = {.number = r->number + 1, .state = ring_state_nr(r->state)};
+	/* the number before it is that of the last frame of the segment before */
+	uint32_t sequence = r->sequence + 1;
+	size_t done;
+	int err;
+
+	buf_reset(&r->head);
+	err = container_segment_encode(&r->head, &s, sequence++);
+	if (!err)
+		err = ring_state_encode(r->state, &r->head, sequence);
+	if (!err)
+		err = write_at(r->fd, r->head.data, r->head.len, offset_of(r, slot), &done);
+	if (err)
+		return err;
+	r->slot = slot;
+	r->number = s.number;
+	r->slots[slot] = (struct ring_slot){.number = s.number, .end_ns = r->at_ns};
+	r->sequence = sequence + s.state;
+	r->used = r->head.len;
+	return 0;
+}
+
+static int segment_end(struct ring_writer *r)
+{
+	size_t done;
+	int err;
+
+	buf_reset(&r->head);
+	err = container_segment_end_encode(&r->head, r->sequence);
+	return err ? err
+		   : write_at(r->fd, r->head.data, r->head.len, offset_of(r, r->slot) + r->used,
+			      &done);
+}
+
+int ring_writer_new(struct ring_writer **out, int fd, const struct session_ring *ring)
+{
+	struct ring_writer *r = calloc(1, sizeof(*r));
+	uint8_t header[CONTAINER_HEADER_SIZE];
+	size_t done;
+	int err = -ENOMEM;
+
+	if (!r)
+		return err;
+	r->fd = fd;
+	divide(r, ring);
+	r->slots = calloc(r->max_slots, sizeof(*r->slots));
+	r->state = ring_state_new(r->segment_bytes / STATE_PART);
+	buf_init(&r->frame, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD);
+	buf_init(&r->head, r->segment_bytes);
+	if (r->slots && r->state) {
+		container_ring_header_encode(header, r->segment_bytes);
+		err = write_at(fd, header, sizeof(header), 0, &done);
+	}
+	for (uint32_t i = 0; !err && i < LEAST; i++)
+		err = extend(r);
+	if (!err)
+		err = segment_begin(r, 0);
+	if (err)
+		ring_writer_free(r);
+	else
+		*out = r;
+	return err;
+}
+
+void ring_writer_free(struct ring_writer *r)
+{
+	if (!r)
+		return;
+	ring_state_free(r->state);
+	buf_release(&r->frame);
+	buf_release(&r->head);
+	free(r->slots);
+	free(r);
+}
+
+static bool has_room(const struct ring_writer *r, size_t bytes)
+{
+	return r->used + bytes + END_ROOM <= r->segment_bytes;
+}
+
+static int encode(struct ring_writer *r, const struct record *rec)
+{
+	buf_reset(&r->frame);
+	return frame_encode(&r->frame, rec, r->sequence);
+}
+
+int ring_writer_append(struct ring_writer *r, const struct record *rec)
+{
+	size_t done;
+	int err = encode(r, rec);
+
+	if (!err && !has_room(r, r->frame.len)) {
+		err = segment_end(r);
+		if (!err)
+			err = segment_begin(r, next_slot(r));
+		if (!err)
+			err = encode(r, rec);
+		if (!err && !has_room(r, r->frame.len))
+			err = -EMSGSIZE;
+	}
+	if (!err)
+		err = write_at(r->fd, r->frame.data, r->frame.len, offset_of(r, r->slot) + r->used,
+			       &done);
+	if (err)
+		return err;
+	r->used += r->frame.len;
+	r->sequence++;
+	if (rec->type == REC_TICK) {
+		r->at_ns = rec->tick.end_ns;
+		r->slots[r->slot].end_ns = r->at_ns;
+	}
+	/* what does not fit is missing once the first record of it is overwritten */
+	err = ring_state_take(r->state, rec);
+	return err == -E2BIG ? 0 : err;
+}
+
+int ring_writer_close(struct ring_writer *r)
+{
+	int err = segment_end(r);
+
+	if (!err && fsync(r->fd) && errno != EINVAL)
+		err = -errno;
+	return err;
+}
+
+uint64_t ring_writer_bytes(const struct ring_writer *r)
+{
+	return offset_of(r, r->nr_slots);
+}
+
+bool ring_writer_take_limited(struct ring_writer *r)
+{
+	bool limited = r->limited;
+
+	r->limited = false;
+	return limited;
+}
