@@ -131,13 +131,17 @@ static void pick_target(struct collector_loop *l, uint32_t pid)
 	struct collector *c = l->c;
 	int err;
 
-	if (!l->waiting)
+	if (!l->waiting && !c->options->restarts)
 		return;
 	err = target_check((pid_t)pid);
+	if (!err && !l->waiting)
+		err = target_add(c, (pid_t)pid, true, 0);
 	if (err) {
 		target_refused(c, REFUSED_TARGET, (pid_t)pid, err);
 		return;
 	}
+	if (!l->waiting)
+		return;
 	c->start_ns = now_ns();
 	send_meta(c);
 	c->loop.error = target_add(c, (pid_t)pid, true, 0);
@@ -411,7 +415,7 @@ static void loop_run(struct collector_loop *l)
 			ended |= fds[i].revents != 0;
 		if (ended)
 			targets_end(c);
-		if (!c->targets.nr && !l->waiting)
+		if (!c->targets.nr && !l->waiting && !c->options->restarts)
 			c->loop.stopping = true;
 	}
 	free(fds);

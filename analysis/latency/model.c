@@ -12,8 +12,10 @@ struct model *model_new(void)
 {
 	struct model *m = calloc(1, sizeof(*m));
 
-	if (m)
-		constants_init(&m->constants);
+	if (!m)
+		return NULL;
+	constants_init(&m->constants);
+	model_limit(m, MODEL_SLICE_BYTES, MODEL_ALL_SAMPLES);
 	return m;
 }
 
@@ -29,6 +31,12 @@ void model_free(struct model *m)
 	threads_release(&m->threads);
 	thread_choice_release(&m->choice);
 	free(m);
+}
+
+void model_limit(struct model *m, size_t slice_bytes, size_t samples)
+{
+	m->max_slice_bytes = slice_bytes;
+	m->max_samples = samples;
 }
 
 void model_list_all_peaks(struct model *m, bool all)

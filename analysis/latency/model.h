@@ -184,6 +184,9 @@ void model_free(struct model *m);
 
 /* Sets whether getters list all peaks, including rare ones and shadows. */
 void model_list_all_peaks(struct model *m, bool all);
+/* Keep less than is usual, for who runs for weeks: slices are merged beyond so many bytes, and an
+ * operation gets no further samples once all have so many. */
+void model_limit(struct model *m, size_t slice_bytes, size_t samples);
 bool model_lists_all_peaks(const struct model *m);
 
 /*

@@ -69,15 +69,18 @@ static struct model_target *find_target(struct model *m, uint32_t pid)
 }
 
 /*
- * Makes room for one more target: drops the oldest process that has ended and that the user did not
- * name.
+ * Makes room for one more target: drops the oldest process that has ended, of those that the user
+ * did not name if there are any.
  */
 static void drop_ended_target(struct model *m)
 {
+	bool any = any_of(i, m->nr_targets,
+			  m->target[i].ended && !m->target[i].rec->target.requested);
+
 	for (size_t i = 0; i < m->nr_targets; i++) {
 		struct model_target *t = &m->target[i];
 
-		if (!t->ended || t->rec->target.requested)
+		if (!t->ended || (any && t->rec->target.requested))
 			continue;
 		free(t->rec);
 		memmove(t, t + 1, (m->nr_targets - i - 1) * sizeof(*t));

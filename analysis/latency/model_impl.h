@@ -127,6 +127,7 @@ struct model {
 	struct op_state **op; /* in order of number */
 	size_t nr_ops, cap_ops;
 	size_t slice_bytes, nr_samples; /* sums over all operations */
+	size_t max_slice_bytes, max_samples;
 
 	/* Copies of records. */
 	struct record *meta, *phases; /* NULL: none came */

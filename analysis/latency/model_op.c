@@ -135,10 +135,10 @@ static void add_seen(struct profile *seen, const struct rec_profile *rec)
 	}
 }
 
-/* Keeps the slices of all operations within MODEL_SLICE_BYTES. */
+/* Keeps the slices of all operations within their limit. */
 static void bound_slices(struct model *m)
 {
-	while (m->slice_bytes > MODEL_SLICE_BYTES) {
+	while (m->slice_bytes > m->max_slice_bytes) {
 		struct op_state *largest = m->op[0];
 		size_t before;
 		int err;
@@ -380,7 +380,7 @@ int model_feed_sample(struct model *m, const struct rec_sample *rec)
 		return -EINVAL;
 	before = op->samples.nr;
 	err = samples_add(&op->samples, rec,
-			  m->nr_samples < MODEL_ALL_SAMPLES || before < MODEL_KEEP_SAMPLES
+			  m->nr_samples < m->max_samples || before < MODEL_KEEP_SAMPLES
 			      ? MODEL_MAX_SAMPLES
 			      : before);
 	m->nr_samples += op->samples.nr - before;

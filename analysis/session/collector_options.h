@@ -18,6 +18,7 @@ struct collector_options {
 	bool command_quiet; /* send its output to /dev/null, because a screen is shown */
 	uid_t uid;	    /* the invoking user; the command runs as this user */
 	gid_t gid;
+	bool restarts;	      /* if all targets have ended, REQ_TARGET names others */
 	bool pick;	      /* no target yet: a REQ_TARGET will name one */
 	bool follow;	      /* children become targets */
 	bool no_boost;	      /* keep the priority of the invoking shell */

@@ -153,6 +153,8 @@ static int option_take(struct options *o, const struct option_row *row, const ch
 		return op_spec_parse(&o->end_op, arg, e, n);
 	case OPT_PEAK:
 		return peak_spec_parse(&o->question, arg, e, n);
+	case OPT_RING:
+		return ring_spec_parse(o, arg, e, n);
 	case OPT_HELP:
 		o->help = true;
 		return 0;

@@ -120,6 +120,9 @@ ROW("view", 0, "NAME", OUTPUT, F(CHAINS) | F(WAITS_FILE),
     TEXT(view)),
 ROW("output", 'o', "FILE", OUTPUT, DESCENTS | CHAINS | F(RECORD) | F(RESUME),
     "write the session to this file", TEXT(output)),
+ROW("ring", 0, "SIZE|TIME", OUTPUT, F(RECORD),
+    "bound the file of -o: keep the newest 64M (K, M, G) or the last 24h (m, h, d) and overwrite "
+    "what is older", .id = OPT_RING),
 ROW("force", 0, NULL, OUTPUT, DESCENTS | CHAINS | F(RECORD) | F(RESUME),
     "let -o replace an older session; resume: go on although latencies have changed", FLAG(force)),
 ROW("quiet", 0, NULL, OUTPUT, PRINTS | F(EXPORT), "print no remarks on standard error",
@@ -202,9 +205,10 @@ const struct verb_row verb_rows[] = {
      {"TARGET [-f OP]... -o FILE", NULL},
      "save a session without a screen",
      "Measure like watch and save the session in a file, until Ctrl-C or for the time of --for. "
-     "peaktop -r FILE shows the session.",
+     "With --ring, do so for weeks in a file of bounded size, and follow the target when it is "
+     "started again. peaktop -r FILE shows the session.",
      {"sudo peaktop record -n postgres -o night.peaktop --for 3600",
-      "sudo peaktop record -p 1234 -f serve_request -o calls.peaktop", NULL}},
+      "sudo peaktop record -n redis-server --ring 64M -o redis.peaktop", NULL}},
     {"resume",
      VERB_RESUME,
      F(RESUME),

@@ -59,6 +59,7 @@ enum option_id {
 	OPT_BEGIN,
 	OPT_END,
 	OPT_PEAK,
+	OPT_RING,
 	OPT_IGNORED, /* accepted for compatibility, without effect */
 	OPT_HELP,
 	OPT_VERSION

@@ -6,6 +6,7 @@
 
 #include "analysis/base/format.h"
 #include "tui/cli/progress_terminal.h"
+#include "tui/cli/restarts.h"
 #include "tui/cli/verbs.h"
 #include "tui/report/output.h"
 #include "tui/report/output_csv.h"
@@ -14,6 +15,7 @@
 
 /* The state of one run. */
 struct watch_run {
+	struct restarts restarts; /* record --ring: of the targets */
 	struct front *front;
 	const struct options *options;
 	struct verb_loop loop;
@@ -82,6 +84,8 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		run_tick(r);
 	if (front_ready(r->front) && !r->began_ns)
 		r->began_ns = now;
+	if (options_have_ring(r->options))
+		restarts_turn(&r->restarts, r->front, now);
 	if (r->stopped)
 		return true;
 	if (r->loop.interrupted || r->output_error || front_nothing_to_do(r->front) ||
@@ -186,11 +190,13 @@ int verb_watch(struct options *o)
 
 int verb_record(struct options *o)
 {
+	const struct options asked = *o; /* before its target is looked up */
 	struct front_options fo = {.options = o, .record = o->output};
 	struct output_options oo = {.resolution = o->resolution};
-	struct watch_run r = {.options = o, .for_s = o->for_s};
+	struct watch_run r = {.options = o, .for_s = o->for_s, .restarts = {.asked = &asked}};
 	int status, err, output_error = 0;
 
+	fo.restarts = options_have_ring(o) && restarts_follow(&asked);
 	r.loop.signals = verb_signals();
 	status = verb_start(&r.front, o, &fo);
 	if (status)
@@ -207,7 +213,9 @@ int verb_record(struct options *o)
 	}
 	if (o->json && model_meta(front_model(r.front)))
 		output_error = output_watch_json(front_model(r.front), &oo, stdout);
-	status = verb_killed(front_model(r.front), status);
+	/* a recorder has told each death when it happened */
+	if (!options_have_ring(o))
+		status = verb_killed(front_model(r.front), status);
 	verb_free(r.front);
 	return status ? status : output_status(output_error ? output_error : r.output_error);
 }

@@ -14,6 +14,9 @@
 #include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
+/* The model of a recorder that runs for weeks: only its profiles are used. */
+enum { RING_SLICE_BYTES = 1 << 20, RING_SAMPLES = 2048 };
+
 void front_message(struct front *f, const char *fmt, ...)
 {
 	char text[640];
@@ -79,11 +82,11 @@ int front_unprivileged(char *error, size_t n)
 	return EXIT_NOT_PERMITTED;
 }
 
-static const char *recording_why(int err, bool force)
+static const char *recording_why(int err, const struct options *o)
 {
 	switch (err) {
 	case -EEXIST:
-		return force
+		return o->force || options_have_ring(o)
 			   ? "the file exists and is not a peaktop session; choose another name"
 			   : "the file exists; choose another name, or give --force to replace it";
 	case -EBUSY:
@@ -93,6 +96,19 @@ static const char *recording_why(int err, bool force)
 	default:
 		return strerror(-err);
 	}
+}
+
+/* Create the file of -o. */
+static int recording_create(struct front *f, const char *path)
+{
+	const struct options *o = f->options;
+	const struct session_ring ring = {.bytes = o->ring_bytes, .keep_ns = o->ring_ns};
+
+	if (!options_have_ring(o))
+		return o->force ? session_writer_create(&f->stream.recording, path)
+				: session_writer_create_new(&f->stream.recording, path);
+	model_limit(f->stream.model, RING_SLICE_BYTES, RING_SAMPLES);
+	return session_writer_create_ring(&f->stream.recording, path, &ring);
 }
 
 struct front *front_new(const struct front_options *fo)
@@ -145,12 +161,10 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = fo->options->force
-			  ? session_writer_create(&f->stream.recording, fo->record)
-			  : session_writer_create_new(&f->stream.recording, fo->record);
+		err = recording_create(f, fo->record);
 		if (err)
 			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
-				 recording_why(err, fo->options->force));
+				 recording_why(err, fo->options));
 	} else if (!err && fo->screen) {
 		/* If this fails, front_snapshot() reports the error when the user asks for a
 		 * snapshot. */

@@ -44,6 +44,7 @@ struct front_options {
 	bool screen;	    /* a live screen: the command's output must not reach the terminal */
 	bool all_layers;    /* measure every layer, whatever -f says */
 	bool descends;	    /* see struct collector_options */
+	bool restarts;	    /* if the targets end, front_pick() names those in their place */
 	const char *record; /* session file to write, NULL for none */
 	bool doctor;	    /* run only the checks of `peaktop doctor` */
 	bool pick;	    /* no target yet: front_pick() will set one */

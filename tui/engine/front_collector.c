@@ -103,6 +103,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->no_boost = o->no_boost;
 	c->phases = o->has_begin;
 	c->pick = fo->pick;
+	c->restarts = fo->restarts;
 	c->interval_ns = (uint64_t)(o->interval_s * 1e9);
 	c->fine_begin = fo->screen;
 	c->budget_ppm = (uint32_t)(o->max_overhead * 1e4);

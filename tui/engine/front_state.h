@@ -7,6 +7,7 @@
  * front_stream.c     the stream of records and its consumers
  * front_collector.c  the collector as a process
  * front_descent.c    callbacks of the descent and the walk into the front
+ * front_ring.c       the recording of --ring
  * front_stacks.c     sends stack samples to the parser, takes their frames
  * front_snapshots.c  thread snapshots and their frames
  * front_waits.c      asks for the tracing of waits; the frames of their user stacks
@@ -159,6 +160,13 @@ struct front_stream {
 	    unwanted[FRONT_MAX_OP / 32]; /* bit set: operations that the user did not ask for */
 };
 
+/* The recording of --ring. */
+struct front_ring {
+	uint64_t lost;	    /* records that could not be written since the last one that was */
+	bool clock_known;   /* clock_ahead_ns is valid */
+	int64_t clock_ahead_ns; /* wall clock minus monotonic clock */
+};
+
 /* Messages to the user, and the failure that prevents an answer. */
 struct front_said {
 	int failure; /* exit status; 0: no failure */
@@ -206,6 +214,7 @@ struct front {
 	struct parser *parser; /* NULL: none */
 	struct front_collector collector;
 	struct front_stream stream;
+	struct front_ring ring;
 	struct front_said said;
 	struct front_files files;
 	struct front_watches watches;
@@ -276,6 +285,9 @@ bool phases_refused(const struct front *f);
 bool phases_only(const struct front *f, uint32_t op);
 /* The option that a message about `w` names: "--begin " or "--end "; NULL if `w` is no edge. */
 const char *phases_option(const struct front *f, const struct watch *w);
+
+/* front_ring.c: append a record to the ring. */
+void ring_append(struct front *f, const struct record *rec);
 
 /* front_stacks.c */
 void stacks_take(struct front *f, const struct rec_stack *stack);

@@ -72,6 +72,10 @@ static void record_append(struct front *f, const struct record *rec)
 
 	if (!f->stream.recording || f->stream.recording_error)
 		return;
+	if (options_have_ring(f->options)) {
+		ring_append(f, rec);
+		return;
+	}
 	err = session_writer_append(f->stream.recording, rec);
 	if (!err)
 		return;

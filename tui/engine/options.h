@@ -64,6 +64,7 @@ struct options {
 	const char *files[2]; /* session files */
 	size_t nr_files;
 	const char *output; /* -o */
+	uint64_t ring_bytes, ring_ns; /* --ring: a size, or a time; both 0: no ring */
 	const char *format; /* --format */
 	const char *script; /* --script */
 	double for_s;	    /* 0: the verb's default */
@@ -88,6 +89,11 @@ struct options {
 	uint64_t given;			  /* bit i: the option in row i of option_rows was given */
 	struct descent_question question; /* options of descend */
 };
+
+static inline bool options_have_ring(const struct options *o)
+{
+	return o->ring_bytes || o->ring_ns;
+}
 
 /* True if a target was given, in whatever way. */
 static inline bool options_have_target(const struct options *o)

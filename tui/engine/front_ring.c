@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The recording of --ring, which runs for weeks: a write that fails is tried again with the next
+ * record, and the wall clock is compared with the monotonic one, because it may be set meanwhile.
+ */
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "collect/process/clock.h"
+#include "tui/engine/front_state.h"
+
+#define STEP_NS 1000000000ll
+
+static void say(struct front *f, const char *text)
+{
+	struct record note = {.type = REC_NOTE,
+			      .note = {.level = NOTE_WARNING, .text = text}};
+
+	front_feed(f, &note);
+	front_message(f, "%s", text);
+}
+
+/* Put into the stream what the wall clock shows now, at first and whenever it was set. */
+static void clock_look(struct front *f, const struct rec_tick *tick)
+{
+	struct front_ring *ring = &f->ring;
+	int64_t ahead = (int64_t)(clock_ns(CLOCK_REALTIME) - now_ns());
+	int64_t step = ring->clock_known ? ahead - ring->clock_ahead_ns : 0;
+	struct record rec = {.type = REC_CLOCK};
+	char text[160];
+
+	if (ring->clock_known && step > -STEP_NS && step < STEP_NS)
+		return;
+	rec.clock.at_ns = tick->end_ns;
+	rec.clock.realtime_ns = clock_ns(CLOCK_REALTIME);
+	front_feed(f, &rec);
+	ring->clock_ahead_ns = ahead;
+	if (ring->clock_known) {
+		snprintf(text, sizeof(text),
+			 "the wall clock was set %s by %s, or the host slept; times of day after "
+			 "that are by the new clock",
+			 step < 0 ? "back" : "forward",
+			 format_time((uint64_t)(step < 0 ? -step : step)).s);
+		say(f, text);
+	}
+	ring->clock_known = true;
+}
+
+void ring_append(struct front *f, const struct record *rec)
+{
+	int err = session_writer_append(f->stream.recording, rec);
+
+	if (err && !f->ring.lost++)
+		front_message(f,
+			      "cannot write to the ring: %s; its older records stay, and newer ones "
+			      "are tried again",
+			      strerror(-err));
+	if (!err && f->ring.lost) {
+		front_message(f, "the ring is written again; %llu records are missing",
+			      (unsigned long long)f->ring.lost);
+		f->ring.lost = 0;
+	}
+	if (session_writer_take_limited(f->stream.recording))
+		front_message(f,
+			      "the disk is full: the ring stays at %llu KB and overwrites its oldest "
+			      "records sooner",
+			      (unsigned long long)session_writer_bytes(f->stream.recording) / 1024);
+	if (rec->type == REC_TICK)
+		clock_look(f, &rec->tick);
+}
