@@ -64,7 +64,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	struct pt_record_sample *r;
 	u64 ns = now - a->start;
 
-	if (c->descend_slot == key->slot)
+	if (descends_into(c, key->slot))
 		ns -= a->tid == tid ? descent_end(c, key->slot, key->cfa, a->start, now) : 0;
 	if (c->nested)
 		ns = without_probes(a, bpf_map_lookup_elem(&threads, &tid), tid, ns);
@@ -274,10 +274,14 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	act_args(a, ctx);
 	t = thread_now(c, key.tgid, tid);
 	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), t);
-	if (c->descend_slot == key.slot && !outside)
+	if (!outside && descends_into(c, key.slot))
 		descent_start(c,
-			      &(struct descent_call){
-				  .key = key.cfa, .goroutine = top ? g : 0, .cfa = cfa - top},
+			      &(struct descent_call){.key = key.cfa,
+						     .goroutine = top ? g : 0,
+						     .cfa = cfa - top,
+						     .slot = key.slot,
+						     .arg_mask = s->arg_mask & 0x3f,
+						     .args = a->args},
 			      tid, &a->snap);
 	if (!outside)
 		__sync_fetch_and_add(&h->entries, 1);

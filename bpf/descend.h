@@ -42,6 +42,15 @@ INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *t
 	return d && d->active && d->burst == c->descend_burst ? d : 0;
 }
 
+/* True if calls of this operation are observed: it is f0, or its slow calls are kept. */
+INLINE bool descends_into(struct pt_control *c, u64 slot)
+{
+	if (!c->keep)
+		return c->descend_slot == slot;
+	HIDE(slot);
+	return slot < PT_SLOTS && c->keep_ns[slot];
+}
+
 enum { GO_STACK_TOP = 8 }; /* in the struct g of a goroutine */
 
 /*
@@ -431,7 +440,21 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 /* A call of f0 that begins: which activation, the goroutine and the CFA as in struct pt_descent. */
 struct descent_call {
 	u64 key, goroutine, cfa;
+	u32 slot, is_call;
+	u32 arg_mask;
+	u64 *args;
 };
+
+/* True if the call that begins belongs to the one that is open: it is further down its stack. A
+ * system call has none inside; an exception may have left the open call. */
+INLINE bool is_within(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
+		      const struct descent_call *call)
+{
+	if (!descent_of(c, task) || call->goroutine != d->goroutine || call->cfa >= d->cfa ||
+	    d->record.epoch != c->descend_epoch)
+		return false;
+	return c->keep ? !d->is_call : !c->descend_call;
+}
 
 /* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
 INLINE void descent_start(struct pt_control *c, const struct descent_call *call, u32 tid,
@@ -444,9 +467,7 @@ INLINE void descent_start(struct pt_control *c, const struct descent_call *call,
 
 	if (!d)
 		return;
-	/* a call further down the stack is a recursion; else an exception left the open call */
-	if (descent_of(c, task) && call->goroutine == d->goroutine && call->cfa < d->cfa &&
-	    d->record.epoch == c->descend_epoch && !c->descend_call)
+	if (is_within(c, task, d, call))
 		return;
 	d->active = 0;
 	d->key = call->key;
@@ -456,6 +477,13 @@ INLINE void descent_start(struct pt_control *c, const struct descent_call *call,
 	d->cost = d->sampled = 0;
 	d->start = bpf_ktime_get_ns();
 	d->nr_callees = 0;
+	d->slot = call->slot;
+	d->is_call = call->is_call;
+	d->nr_sleeps = 0;
+	d->record.blocked = 0;
+	d->record.arg_mask = call->arg_mask;
+	for (int i = 0; i < PT_ARGS; i++)
+		d->record.args[i] = call->args[i];
 	d->snap = *snap;
 	d->record.epoch = c->descend_epoch;
 	d->burst = c->descend_burst;
@@ -505,6 +533,26 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u64 id,
 		callees_send(c, d);
 }
 
+/* Send the longest sleeps of a call that is kept. */
+SEPARATE int kept_sleeps_send(struct pt_control *c, struct pt_descent *d)
+{
+	u32 nr;
+
+	if (!c || !d)
+		return 0;
+	nr = d->nr_sleeps;
+#pragma nounroll
+	for (u64 i = 0; i < PT_KEPT_SLEEPS; i++) {
+		HIDE(i);
+		if (i >= PT_KEPT_SLEEPS || i >= nr)
+			break;
+		if (bpf_ringbuf_output(&ring, &d->sleeps[i], sizeof(d->sleeps[i]),
+				       BPF_RB_NO_WAKEUP))
+			__sync_fetch_and_add(&c->lost_ring, 1);
+	}
+	return 0;
+}
+
 /* Copy the kernel work that is going on for the thread. */
 INLINE void work_copy(struct pt_kernel_work *to, struct pt_descent *d)
 {
@@ -535,14 +583,14 @@ INLINE u64 less_probes(u64 raw, u64 cost)
  * that is much of the call, accept the call within this error and mark it as blurred, so that
  * only its stacks are used.
  */
-INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 latency)
+INLINE bool in_peak(struct pt_control *c, struct pt_descent *d, u64 low, u64 latency)
 {
-	u64 unsure = d->sampled / 2;
+	u64 unsure = d->sampled / 2, high = c->keep ? ~0ull >> 1 : c->descend_high;
 
 	d->record.blurred = unsure > latency / 4;
 	if (!d->record.blurred)
 		unsure = 0;
-	return latency + unsure >= c->descend_low && latency < c->descend_high + unsure;
+	return latency + unsure >= low && latency < high + unsure;
 }
 
 /* A call of f0 has returned. Returns the part of its latency that probes and samples took. */
@@ -550,11 +598,11 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 key, u64 start, u64
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_descent *d = c ? descent_of(c, task) : 0;
-	u64 raw = now - start, latency, index = slot, id = bpf_get_current_pid_tgid();
+	u64 raw = now - start, latency, low, index = slot, id = bpf_get_current_pid_tgid();
 	u32 tid = (u32)id;
 	struct pt_thread *t;
 
-	if (!c || !d || d->key != key)
+	if (!c || !d || d->key != key || (c->keep && d->slot != slot))
 		return 0;
 	d->active = 0;
 	/* close fnodes that end with f0: tail calls, and a call that returns to the address at
@@ -563,13 +611,16 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 key, u64 start, u64
 	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(index);
 	index &= PT_SLOTS - 1;
+	low = c->keep ? c->keep_ns[index] : c->descend_low;
 	latency = less_probes(raw, c->correction[index] + taken(d));
 	/* probes do not lengthen a call that waits until a point in time: if they took little,
 	 * count the call if either length is in the peak */
-	if (latency < c->descend_low && taken(d) < raw / PROBED_PART &&
-	    less_probes(raw, c->correction[index]) >= c->descend_low)
-		latency = c->descend_low;
-	if (in_peak(c, d, latency)) {
+	if (latency < low && taken(d) < raw / PROBED_PART &&
+	    less_probes(raw, c->correction[index]) >= low)
+		latency = low;
+	if (low && in_peak(c, d, low, latency)) {
+		if (c->keep)
+			kept_sleeps_send(c, d);
 		d->record.head.slot = slot;
 		d->record.head.at = start;
 		d->record.raw = raw;

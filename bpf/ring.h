@@ -64,6 +64,10 @@ struct pt_record_call {
 	pt_u32 handlers; /* signal handlers that began inside the call */
 	pt_u32 handler_signal;
 	pt_u64 handler; /* address of the last handler's function */
+	/* If slow calls are kept: its sleeps, and its arguments, of which a bit of `arg_mask` says
+	 * which are known. */
+	pt_u32 blocked, arg_mask;
+	pt_u64 args[PT_ARGS];
 	struct pt_fnode_sum sums[PT_FNODES];
 };
 
@@ -73,32 +77,6 @@ struct pt_record_callees {
 	pt_u32 epoch;
 	pt_u32 nr;
 	struct pt_callee callees[PT_CALLEES];
-};
-
-/* State of a thread inside f0. The record is built in place, because its 10 KB do not fit on a
- * stack. */
-struct pt_descent {
-	pt_u32 active;
-	pt_u32 depth;
-	pt_u32 burst; /* control.descend_burst at the start of the call */
-	pt_u32 spare;
-	pt_u64 key;	  /* identifies the activation of the outermost call of f0 */
-	pt_u64 cfa;	  /* CFA of that call, in Go less the top of its stack */
-	pt_u64 top;	  /* top of the goroutine's stack at the event at hand; 0: not Go */
-	pt_u64 start;	  /* start of the call */
-	pt_u64 cost;	  /* time of the probes inside the call so far */
-	pt_u64 sampled;	  /* time of stack samples inside the call so far */
-	pt_u64 goroutine; /* goroutine that called f0; 0: f0 is not a Go function */
-	struct pt_snapshot snap;
-	pt_u64 preempt_ns, irq_ns; /* totals of the thread when this call began */
-	pt_u32 look; /* scratch depth; kept here so that the verifier need not track it */
-	pt_u32 nr_callees;
-	struct pt_callee callees[PT_CALLEES];
-	pt_u32 waited; /* record.waits is not empty */
-	pt_u32 spare2;
-	struct pt_kernel_work work; /* work going on now */
-	struct pt_fnode_open open[PT_DEPTH];
-	struct pt_record_call record;
 };
 
 struct pt_record_sleep {
@@ -128,6 +106,34 @@ struct pt_record_sleep {
 	char did_comm[PT_COMM];
 	struct pt_object object;
 	struct pt_kernel_work work;
+};
+
+/* State of a thread inside f0. The record is built in place, because its 10 KB do not fit on a
+ * stack. */
+struct pt_descent {
+	pt_u32 active;
+	pt_u32 depth;
+	pt_u32 burst; /* control.descend_burst at the start of the call */
+	pt_u32 slot;  /* the operation that was called, if slow calls are kept */
+	pt_u64 key;	  /* identifies the activation of the outermost call of f0 */
+	pt_u64 cfa;	  /* CFA of that call, in Go less the top of its stack */
+	pt_u64 top;	  /* top of the goroutine's stack at the event at hand; 0: not Go */
+	pt_u64 start;	  /* start of the call */
+	pt_u64 cost;	  /* time of the probes inside the call so far */
+	pt_u64 sampled;	  /* time of stack samples inside the call so far */
+	pt_u64 goroutine; /* goroutine that called f0; 0: f0 is not a Go function */
+	struct pt_snapshot snap;
+	pt_u64 preempt_ns, irq_ns; /* totals of the thread when this call began */
+	pt_u32 look; /* scratch depth; kept here so that the verifier need not track it */
+	pt_u32 nr_callees;
+	struct pt_callee callees[PT_CALLEES];
+	pt_u32 waited; /* record.waits is not empty */
+	pt_u32 is_call; /* 1: of a system call */
+	struct pt_kernel_work work; /* work going on now */
+	struct pt_fnode_open open[PT_DEPTH];
+	struct pt_record_sleep sleeps[PT_KEPT_SLEEPS]; /* if slow calls are kept */
+	pt_u32 nr_sleeps, sleeps_spare;
+	struct pt_record_call record;
 };
 
 /* Indices of registers in struct pt_regs. */

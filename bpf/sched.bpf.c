@@ -106,11 +106,58 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 		fill_stop(d, prev, t->off_wait);
 	else
 		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
-	if (!t->off_wait)
+	if (!t->off_wait && !c->keep)
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 }
 
-/* Send a record of a sleep inside a call of f0 that has ended: its length, its system call and
+enum { KEPT_SLEEP_PART = 8 };
+
+/*
+ * Room for one more sleep of a call whose longest sleeps are kept: unused, or that of the shortest
+ * one. Returns NULL if this one is shorter, or too short to make a call slow.
+ */
+SEPARATE u64 kept_sleep_index(struct pt_control *c, struct pt_descent *d, u64 slept)
+{
+	u64 slot, shortest = 0, least = ~0ull;
+
+	if (!c || !d)
+		return PT_KEPT_SLEEPS;
+	slot = d->slot;
+	HIDE(slot);
+	slot &= PT_SLOTS - 1;
+	d->record.blocked++;
+	if (slept < c->keep_ns[slot] / KEPT_SLEEP_PART)
+		return PT_KEPT_SLEEPS;
+	if (d->nr_sleeps < PT_KEPT_SLEEPS)
+		return d->nr_sleeps++;
+#pragma nounroll
+	for (u64 i = 0; i < PT_KEPT_SLEEPS; i++) {
+		HIDE(i);
+		if (i >= PT_KEPT_SLEEPS)
+			break;
+		if (d->sleeps[i].slept < least) {
+			least = d->sleeps[i].slept;
+			shortest = i;
+		}
+	}
+	return slept > least ? shortest : PT_KEPT_SLEEPS;
+}
+
+/* Room for the record of a sleep that has ended: it is kept there until the call ends, or sent from
+ * there. NULL: it is not needed. */
+INLINE struct pt_record_sleep *sleep_room(struct pt_control *c, struct pt_descent *d, u64 slept)
+{
+	u64 i = c->keep ? kept_sleep_index(c, d, slept) : 0;
+
+	HIDE(i);
+	if (i >= PT_KEPT_SLEEPS)
+		return 0;
+	HIDE(i);
+	i &= PT_KEPT_SLEEPS - 1;
+	return &d->sleeps[i];
+}
+
+/* Send or keep a record of a sleep inside a call of f0 that has ended: its length, its system call and
  * its waker. */
 INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
 {
@@ -121,14 +168,12 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 
 	if (!d || slept < DESCEND_SLEEP_MIN_NS)
 		return;
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		__sync_fetch_and_add(&c->lost_ring, 1);
+	r = sleep_room(c, d, slept);
+	if (!r)
 		return;
-	}
 	__builtin_memset(r, 0, sizeof(*r));
 	r->head.kind = PT_RECORD_SLEEP;
-	r->head.slot = c->descend_slot;
+	r->head.slot = c->keep ? d->slot : c->descend_slot;
 	r->head.tgid = t->tgid;
 	r->head.tid = task->pid;
 	r->head.at = now;
@@ -151,7 +196,8 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 	r->fnode = innermost(d);
 	asleep_tell(r, task, regs, t->off_since, t->off_since + slept);
 	work_copy(&r->work, d);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	if (!c->keep && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->lost_ring, 1);
 }
 
 /* The thread is no longer stopped. Count the stop as time of the host, like a wait for a CPU,

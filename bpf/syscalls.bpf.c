@@ -25,6 +25,15 @@ INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
 	return was ? was : slot;
 }
 
+/* True if calls of this number are observed by a descent, or kept if they are slow. */
+INLINE bool call_descends(struct pt_control *c, u64 nr)
+{
+	if (!c->keep)
+		return c->descend_call == (u32)nr + 1;
+	HIDE(nr);
+	return nr < PT_SYSCALLS && c->sys_slot[nr] && descends_into(c, c->sys_slot[nr]);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
@@ -58,9 +67,15 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (c->phase_begin_call == (u32)nr + 1)
 		phase_begin(c, id >> 32);
 	t->sys_open = counts_now(c, id >> 32, (u32)id) ? PT_SYS_COUNTS : PT_SYS_OUTSIDE;
-	if (c->descend_call == (u32)nr + 1 && t->sys_open == PT_SYS_COUNTS)
-		descent_start(c, &(struct descent_call){.key = regs->sp, .cfa = regs->sp}, (u32)id,
-			      &t->sys_snap);
+	if (t->sys_open == PT_SYS_COUNTS && call_descends(c, nr))
+		descent_start(c,
+			      &(struct descent_call){.key = regs->sp,
+						     .cfa = regs->sp,
+						     .slot = syscall_slot(c, nr),
+						     .is_call = 1,
+						     .arg_mask = 0x3f,
+						     .args = t->sys_args},
+			      (u32)id, &t->sys_snap);
 	return 0;
 }
 
@@ -129,7 +144,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		raw = now - t->sys_start;
 		slot = syscall_slot(c, t->sys_nr);
 		if (slot && slot < PT_SLOTS) {
-			if (c->descend_call == t->sys_nr + 1)
+			if (call_descends(c, t->sys_nr))
 				raw -= descent_end(c, slot, regs->sp, t->sys_start, now);
 			if (counts_still(c, t->sys_start)) {
 				ns = hist_count(c, slot, raw);

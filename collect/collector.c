@@ -16,6 +16,7 @@
 #include "collect/finish.h"
 #include "collect/functions.h"
 #include "collect/guard.h"
+#include "collect/keep.h"
 #include "collect/kernel_functions.h"
 #include "collect/kernel_names.h"
 #include "collect/kernel_symbols.h"
@@ -201,6 +202,9 @@ static void on_request(struct collector_loop *l, const struct record *rec)
 		break;
 	case REQ_DESCEND:
 		descend_later(l, &rec->descend);
+		break;
+	case REQ_KEEP:
+		keep_request(c, &rec->req_keep);
 		break;
 	case REQ_THREAD_SNAPSHOTS:
 		snapshot_request(c, &rec->req_thread_snapshots);
@@ -471,6 +475,7 @@ int collector_run(int fd, const struct collector_options *options)
 	kernel_symbols_free(c);
 	modules_release(c);
 	chosen_release(c);
+	keep_release(c);
 	status = c->loop.error ? 1 : 0;
 	channel_free(c->front);
 	return status;

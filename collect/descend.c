@@ -373,6 +373,8 @@ static const char *request_check(struct collector *c, const struct req_descend *
 	const struct rec_site *sites[2 * PT_FNODES];
 	size_t nr = 0;
 
+	if (c->keeping)
+		return "slow calls are being kept";
 	if (!f && !call_of(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)

@@ -60,21 +60,11 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 	return nr;
 }
 
-void armed_call(struct collector *c, const struct pt_record_call *r, size_t size)
+void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_call *call,
+	       struct call_strings *text)
 {
-	struct descent_arming *d = c->descent;
-	struct rec_call_node nodes[PT_FNODES];
-	struct record rec = {.type = REC_CALL};
-	struct rec_call *call = &rec.call;
-	struct host_waits waits;
-	char irq[96];
-
-	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
-	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
-		return;
 	*call = (struct rec_call){
 	    .epoch = r->epoch,
-	    .op = d->op,
 	    .pid = r->head.tgid,
 	    .tid = r->head.tid,
 	    .start_ns = less(r->head.at, c->start_ns),
@@ -85,12 +75,11 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		     CALL_KNOWN_NODE_INTERRUPT,
 	    .interrupt_ns = r->irq_ns,
 	    .interrupt = irq_number(r->irq_number),
-	    .interrupt_name = r->irq_ns ? irq_name(r->irq_number, irq, sizeof(irq)) : "",
+	    .interrupt_name = r->irq_ns ? irq_name(r->irq_number, text->irq, sizeof(text->irq)) : "",
 	    .minor_faults = r->delta.min_flt,
 	    .major_faults = r->delta.maj_flt,
 	    .preemptions = r->delta.nivcsw,
 	    .preempted_by = "",
-	    .nodes = nodes,
 	    .handlers = r->handlers,
 	    .handler_signal = r->handler_signal,
 	};
@@ -103,12 +92,28 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		call->blocked_ns = less(r->delta.off_ns, r->delta.runq_ns);
 		call->oncpu_ns = less(call->latency_ns, r->delta.off_ns + r->irq_ns);
 		call->preempted_ns = r->preempt_ns;
-		host_waits_fill(&waits, &r->waits, r->delta.steal_ns);
-		call->waits = waits.wait;
-		call->nr_waits = waits.nr;
-		call->preempted_by_pid = waits.preempted_by_pid;
-		call->preempted_by = waits.preempted_by;
+		host_waits_fill(&text->waits, &r->waits, r->delta.steal_ns);
+		call->waits = text->waits.wait;
+		call->nr_waits = text->waits.nr;
+		call->preempted_by_pid = text->waits.preempted_by_pid;
+		call->preempted_by = text->waits.preempted_by;
 	}
+}
+
+void armed_call(struct collector *c, const struct pt_record_call *r, size_t size)
+{
+	struct descent_arming *d = c->descent;
+	struct rec_call_node nodes[PT_FNODES];
+	struct record rec = {.type = REC_CALL};
+	struct rec_call *call = &rec.call;
+	struct call_strings text;
+
+	if (!d || r->epoch != d->epoch || r->head.slot != d->slot ||
+	    size < offsetof(struct pt_record_call, sums) + d->nr_nodes * sizeof(r->sums[0]))
+		return;
+	call_fill(c, r, call, &text);
+	call->op = d->op;
+	call->nodes = nodes;
 	call->nr_nodes = nodes_fill(c, d, r, nodes);
 	if (r->blurred || (call->latency_ns >= d->low_ns && call->latency_ns < d->high_ns))
 		send_record(c, &rec);
@@ -189,12 +194,7 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 		   : NULL;
 }
 
-/* Buffers for the strings of a sleep until it is sent. */
-struct sleep_strings {
-	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[96], doing[96];
-};
-
-static void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s,
+void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s,
 		       struct sleep_strings *text)
 {
 	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS

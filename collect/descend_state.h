@@ -2,6 +2,7 @@
 /* The armed set of a descent: private to descend.c, descend_fuses.c and descend_records.c. */
 #pragma once
 
+#include "collect/host_waits.h"
 #include "collect/state.h"
 
 enum {
@@ -49,6 +50,20 @@ struct descent_arming {
 	struct pt_record_stack
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */
 };
+
+/* What a record of a call, and one of a sleep, point to until they are sent. */
+struct call_strings {
+	struct host_waits waits;
+	char irq[96];
+};
+struct sleep_strings {
+	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[96], doing[96];
+};
+/* Fill in what the BPF programs tell of a call, but for its operation and its fnodes, and of a
+ * sleep. */
+void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_call *call,
+	       struct call_strings *text);
+void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s, struct sleep_strings *text);
 
 void descend_links_release(struct descent_arming *d);
 

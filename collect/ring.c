@@ -5,6 +5,7 @@
 
 #include "collect/descend.h"
 #include "collect/functions.h"
+#include "collect/keep.h"
 #include "collect/learn.h"
 #include "collect/module_hold.h"
 #include "collect/modules.h"
@@ -25,6 +26,22 @@ enum {
 			     blown fuse does */
 	CALM_MS = 100,	  /* in the same turn as units.c */
 };
+
+static void call_take(struct collector *c, const struct pt_record_call *r, size_t size)
+{
+	if (c->keeping)
+		keep_call(c, r);
+	else
+		armed_call(c, r, size);
+}
+
+static void sleep_take(struct collector *c, const struct pt_record_sleep *r)
+{
+	if (c->keeping)
+		keep_sleep(c, r);
+	else
+		armed_sleep(c, r);
+}
 
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
@@ -66,11 +83,11 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_CALL:
 		if (size >= offsetof(struct pt_record_call, sums))
-			armed_call(c, (const struct pt_record_call *)rec, size);
+			call_take(c, (const struct pt_record_call *)rec, size);
 		break;
 	case PT_RECORD_SLEEP:
 		if (size >= sizeof(struct pt_record_sleep))
-			armed_sleep(c, (const struct pt_record_sleep *)rec);
+			sleep_take(c, (const struct pt_record_sleep *)rec);
 		break;
 	case PT_RECORD_STACK:
 		if (size >= offsetof(struct pt_record_stack, stack))

@@ -68,6 +68,7 @@ struct collector {
 	struct chosen chosen;
 	struct sharing *sharing;	/* NULL: no function is too short to be timed */
 	struct descent_arming *descent; /* NULL: no descent */
+	struct keeping *keeping;	/* NULL: slow calls are not kept */
 	bool names_looked;		/* the names of the kernel's functions were asked for */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct thread_snapshots

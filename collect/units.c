@@ -7,6 +7,7 @@
  */
 #include "collect/units.h"
 #include "collect/descend.h"
+#include "collect/keep.h"
 #include "collect/phases.h"
 #include "collect/slices.h"
 #include "collect/state.h"
@@ -147,7 +148,7 @@ void units_layers(struct collector *c)
 	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) &&
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
-	if (c->descent)
+	if (c->descent || c->keeping)
 		run |= KERNEL_SIDE_DESCENT;
 	run = kernel_side_layers(c->kernel, run);
 	/* layers that could not be attached are not available */
@@ -267,6 +268,8 @@ static void unit_on(struct collector *c, enum unit u)
 		control->sys_burst++;
 	else
 		control->sched_burst++;
+	if (u == UNIT_SCHED)
+		keep_burst_begins(c);
 	g->state = FUNCTION_ON;
 	g->lasts_ns = 0;
 	units_layers(c);

@@ -108,6 +108,8 @@ int main(int argc, char **argv)
 		return verb_record(&o);
 	case VERB_EXPORT:
 		return verb_export(&o);
+	case VERB_WHY:
+		return verb_why(&o);
 	case VERB_DIFF:
 		return verb_diff(&o);
 	case VERB_REPLAY:

@@ -572,8 +572,7 @@ struct rec_slow_call {
 	struct rec_call call;
 	uint64_t usual_ns; /* median of the calls of its operation until then; 0: not known */
 	uint64_t limit_ns; /* calls that take longer are kept */
-	uint32_t known;	   /* RET and ARG bits of enum sample_known */
-	int64_t ret;
+	uint32_t known;	   /* ARG bits of enum sample_known */
 	uint64_t args[SAMPLE_ARGS];
 	uint32_t missing; /* enum slow_call_missing */
 	uint32_t nr_sleeps;

@@ -164,7 +164,7 @@ static STRUCT_TABLE(rec_clock,
 
 static STRUCT_TABLE(rec_slow_call,
 	STRUCT(rec_slow_call, call, &rec_call_layout),
-	FIELDS(rec_slow_call, usual_ns, limit_ns, known, ret),
+	FIELDS(rec_slow_call, usual_ns, limit_ns, known),
 	NUMBERS(rec_slow_call, args, SAMPLE_ARGS),
 	FIELDS(rec_slow_call, missing),
 	ARRAY(rec_slow_call, sleeps, nr_sleeps, FIELD_STRUCTS, SLOW_CALL_SLEEPS, &rec_witness_layout),

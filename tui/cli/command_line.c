@@ -270,6 +270,22 @@ static int target_check(const struct options *o, char *e, size_t n)
 	return 0;
 }
 
+static int why_check(const struct options *o, char *e, size_t n)
+{
+	struct time_span span;
+
+	if (o->nr_files != 1)
+		return options_fail(e, n,
+				    "why: give the session file of peaktop record --ring, as in "
+				    "peaktop why FILE");
+	if (o->at && o->question.slowest > 0)
+		return options_fail(e, n, "--at and --slowest cannot be combined; give one of them");
+	if (o->question.slowest > 0 && o->question.slowest != floor(o->question.slowest))
+		return options_fail(e, n, "why: --slowest must be a whole number (got %g)",
+				    o->question.slowest);
+	return o->at ? time_span_parse(&span, o->at, 0, e, n) : 0;
+}
+
 static int needs_check(const struct options *o, char *e, size_t n)
 {
 	bool target = options_have_target(o);
@@ -297,6 +313,8 @@ static int needs_check(const struct options *o, char *e, size_t n)
 			   ? 0
 			   : options_fail(
 				 e, n, "diff: give two session files, as in peaktop diff OLD NEW");
+	case VERB_WHY:
+		return why_check(o, e, n);
 	case VERB_EXPORT:
 		return o->nr_files == 1 && o->format
 			   ? 0
@@ -409,6 +427,7 @@ static bool takes_file(const struct options *o)
 		return o->nr_files < 2;
 	case VERB_EXPORT:
 	case VERB_RESUME:
+	case VERB_WHY:
 		return o->nr_files < 1;
 	default:
 		return false;

@@ -35,5 +35,16 @@ int peak_spec_parse(struct descent_question *q, const char *text, char *error, s
 /* Parse --ring: a size with the unit K, M or G, or a time with the unit m, h or d (ring_spec.c).
  * Returns as options_parse(). */
 int ring_spec_parse(struct options *o, const char *text, char *error, size_t n);
+/* A time of day, wall clock: from <= t < to. */
+struct time_span {
+	uint64_t from_ns, to_ns;
+};
+/*
+ * Parse --at (time_spec.c): a minute or a second, as HH:MM, HH:MM:SS, or with a date before it and a
+ * T or a space between. Without a date it is the last such time before `end_ns`. Local time. Returns
+ * as options_parse().
+ */
+int time_span_parse(struct time_span *out, const char *text, uint64_t end_ns, char *error,
+		    size_t n);
 /* Write a line about what is wrong. Returns -EINVAL. */
 int options_fail(char *error, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -18,7 +18,7 @@
 /* what prints text or JSON */
 #define PRINTS                                                                                     \
 	((LIVE & ~F(SCREEN)) | F(WATCH_FILE) | F(DESCEND_FILE) | F(WAITS_FILE) | F(DIFF) |         \
-	 F(DOCTOR) | F(COVERAGE))
+	 F(WHY) | F(DOCTOR) | F(COVERAGE))
 /* what shows a profile */
 #define PROFILES                                                                                   \
 	(F(SCREEN) | F(SCREEN_FILE) | F(WATCH) | F(WATCH_FILE) | F(DESCEND) | F(DESCEND_FILE) |    \
@@ -78,9 +78,13 @@ ROW("no-boost", 0, NULL, MEASURE, LIVE,
 ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS | F(WAITS_FILE),
     "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "
     "the peak with the largest share of the time; chains and critical: all calls", .id = OPT_PEAK),
-ROW("slowest", 0, "PERCENT", DESCENT, F(DESCEND),
-    "explain the slowest calls, this percentage of all calls, instead of a peak",
-    NUMBER(question.slowest, 1e-6, 100)),
+ROW("slowest", 0, "PERCENT|N", DESCENT, F(DESCEND) | F(WHY),
+    "explain the slowest calls instead of a peak: this percentage of all calls; why: so many "
+    "calls (5)", NUMBER(question.slowest, 1e-6, 100)),
+ROW("at", 0, "TIME", DESCENT, F(WHY),
+    "explain the calls that were open at this time: 03:12, 03:12:07 or 2026-11-27T03:12",
+    TEXT(at)),
+ROW("op", 0, "OP", DESCENT, F(WHY), "explain only calls of this operation", TEXT(op)),
 ROW("timeout", 0, "SECONDS", DESCENT, DESCENTS | F(RESUME),
     "print the answer found so far after this long (30)", NUMBER(question.timeout_s, 0.1, 1e6)),
 ROW("start-ops", 0, "N", DESCENT, F(DESCEND) | F(WALK) | F(RESUME),
@@ -104,7 +108,7 @@ ROW("open", 0, NULL, DESCENT, F(OPEN),
 ROW("all-peaks", 0, NULL, OUTPUT, PROFILES, "also list small peaks and shadows of other peaks",
     FLAG(all_peaks)),
 ROW("json", 0, NULL, OUTPUT, PRINTS, "print one JSON document at the end", FLAG(json)),
-ROW("json-lines", 0, NULL, OUTPUT, PRINTS & ~(F(DIFF) | F(DOCTOR) | F(COVERAGE)),
+ROW("json-lines", 0, NULL, OUTPUT, PRINTS & ~(F(DIFF) | F(WHY) | F(DOCTOR) | F(COVERAGE)),
     "print one JSON document per slice or decision, each on one line", FLAG(json_lines)),
 ROW("csv", 0, NULL, OUTPUT, F(WATCH) | F(WATCH_FILE),
     "print the table of operations and peaks as comma-separated values", FLAG(csv)),
@@ -229,6 +233,15 @@ const struct verb_row verb_rows[] = {
      "explains.",
      {"peaktop diff monday.peaktop tuesday.peaktop",
       "peaktop diff before.peaktop after.peaktop --json", NULL}},
+    {"why",
+     VERB_WHY,
+     F(WHY),
+     {"FILE [--at TIME | --slowest N] [--op OP]", NULL},
+     "explain slow calls that are over",
+     "Explain calls that record --ring kept because they were slower than usual: what each of them "
+     "waited for. This needs no privileges.",
+     {"peaktop why redis.peaktop --slowest 1", "peaktop why redis.peaktop --at 03:12 --op fsync",
+      NULL}},
     {"export",
      VERB_EXPORT,
      F(EXPORT),
@@ -324,6 +337,8 @@ enum form option_form(const struct options *o)
 		return FORM_DIFF;
 	case VERB_EXPORT:
 		return FORM_EXPORT;
+	case VERB_WHY:
+		return FORM_WHY;
 	case VERB_DOCTOR:
 		return target ? FORM_COVERAGE : FORM_DOCTOR;
 	default:
@@ -348,6 +363,7 @@ const char *option_form_name(enum form form)
 	    [FORM_RECORD] = "record",
 	    [FORM_RESUME] = "resume",
 	    [FORM_DIFF] = "diff",
+	    [FORM_WHY] = "why",
 	    [FORM_EXPORT] = "export",
 	    [FORM_DOCTOR] = "doctor",
 	    [FORM_COVERAGE] = "doctor TARGET",

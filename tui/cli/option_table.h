@@ -26,6 +26,7 @@ enum form {
 	FORM_RECORD,
 	FORM_RESUME,
 	FORM_DIFF,
+	FORM_WHY,
 	FORM_EXPORT,
 	FORM_DOCTOR,   /* doctor */
 	FORM_COVERAGE, /* doctor TARGET */

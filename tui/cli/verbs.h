@@ -22,6 +22,7 @@ int verb_coverage(struct options *o);
 int verb_watch_file(struct options *o);
 int verb_export(struct options *o);
 int verb_diff(struct options *o);
+int verb_why(struct options *o);
 int verb_script(struct options *o);
 
 /* Open a session and read all of it. Returns 0, or an exit status after printing the error. */

@@ -209,6 +209,7 @@ pid_t front_free(struct front *f)
 	model_free(f->stream.model);
 	if (f->stream.recording)
 		session_writer_close(f->stream.recording);
+	ring_release(f);
 	search_release(f);
 	front_modules_release(f);
 	record_queue_release(&f->stream.made);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The recording of --ring, which runs for weeks: a write that fails is tried again with the next
+ * The recording of --ring, which runs for weeks and keeps slow calls: a write that fails is tried again with the next
  * record, and the wall clock is compared with the monotonic one, because it may be set meanwhile.
  */
 #include <string.h>
@@ -44,6 +44,34 @@ static void clock_look(struct front *f, const struct rec_tick *tick)
 		say(f, text);
 	}
 	ring->clock_known = true;
+}
+
+void ring_observe(struct front *f, const struct record *rec)
+{
+	struct record req = {.type = REQ_KEEP};
+
+	if (!options_have_ring(f->options))
+		return;
+	if (!f->ring.slow)
+		f->ring.slow = slow_calls_new();
+	if (!f->ring.slow)
+		return;
+	slow_calls_take(f->ring.slow, rec);
+	while (rec->type == REC_TICK && slow_calls_changed(f->ring.slow, &req.req_keep))
+		front_request(f, &req);
+}
+
+bool ring_keeps(struct front *f, struct rec_slow_call *call)
+{
+	if (!f->ring.slow || !slow_calls_keeps(f->ring.slow, &call->call))
+		return false;
+	call->usual_ns = slow_calls_usual(f->ring.slow, call->call.op);
+	return true;
+}
+
+void ring_release(struct front *f)
+{
+	slow_calls_free(f->ring.slow);
 }
 
 void ring_append(struct front *f, const struct record *rec)

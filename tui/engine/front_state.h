@@ -23,6 +23,7 @@
 #include <stdarg.h>
 
 #include "analysis/base/buf.h"
+#include "analysis/latency/slow_calls.h"
 #include "analysis/parser/protocol.h"
 #include "analysis/session/collector_options.h"
 #include "collect/process/chances.h"
@@ -163,6 +164,7 @@ struct front_stream {
 /* The recording of --ring. */
 struct front_ring {
 	uint64_t lost;	    /* records that could not be written since the last one that was */
+	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
 	bool clock_known;   /* clock_ahead_ns is valid */
 	int64_t clock_ahead_ns; /* wall clock minus monotonic clock */
 };
@@ -288,6 +290,11 @@ const char *phases_option(const struct front *f, const struct watch *w);
 
 /* front_ring.c: append a record to the ring. */
 void ring_append(struct front *f, const struct record *rec);
+/* Learn from a record of the stream which calls are slow, and have the collector send these. */
+void ring_observe(struct front *f, const struct record *rec);
+/* True if a slow call is to be kept; fills in what is usual for it. */
+bool ring_keeps(struct front *f, struct rec_slow_call *call);
+void ring_release(struct front *f);
 
 /* front_stacks.c */
 void stacks_take(struct front *f, const struct rec_stack *stack);

@@ -61,6 +61,8 @@ static bool record_wanted(struct front *f, struct record *rec)
 		return op_wanted(f, rec->sample.op);
 	case REC_OPEN:
 		return op_wanted(f, rec->open.op);
+	case REC_SLOW_CALL:
+		return op_wanted(f, rec->slow_call.call.op) && ring_keeps(f, &rec->slow_call);
 	default:
 		return true;
 	}
@@ -104,6 +106,7 @@ static void feed(struct front *f, const struct record *from)
 	wait_driver_take(f->stream.waits, &rec);
 	walker_take(f->stream.walker, &rec);
 	open_calls_feed(f->stream.open_calls, &rec);
+	ring_observe(f, &rec);
 }
 
 void front_feed(struct front *f, const struct record *rec)

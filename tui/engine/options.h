@@ -19,6 +19,7 @@ enum verb {
 	VERB_RECORD,
 	VERB_RESUME,
 	VERB_DIFF,
+	VERB_WHY,
 	VERB_EXPORT,
 	VERB_DOCTOR,
 	VERB_HELP, /* peaktop help */
@@ -67,6 +68,7 @@ struct options {
 	uint64_t ring_bytes, ring_ns; /* --ring: a size, or a time; both 0: no ring */
 	const char *format; /* --format */
 	const char *script; /* --script */
+	const char *at, *op; /* why --at, --op */
 	double for_s;	    /* 0: the verb's default */
 	double interval_s;  /* 1, or the verb's default */
 	unsigned int resolution;

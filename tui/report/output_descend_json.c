@@ -413,13 +413,22 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 	buf_release(&line);
 }
 
+json_t *report_paths_json(const struct descend_report *r, const struct descent_result *result)
+{
+	json_t *paths = json_array();
+
+	for (unsigned int i = 0; i < result->nr_paths; i++)
+		json_append(paths, path_json(r, result, &result->paths[i]));
+	return paths;
+}
+
 static json_t *document(const struct descend_report *r, const struct output_options *opt,
 			const struct descent_result *result)
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
 	struct peak peak;
 	bool known;
-	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array();
+	json_t *o = output_json_head(r->model, "descend", opt);
 	char name[NAME_MAX_BYTES];
 
 	report_subject(r, op, result, name, sizeof(name));
@@ -442,9 +451,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));
 		json_put(o, "missing", missing_json(r->driver, result));
 	}
-	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, path_json(r, result, &result->paths[i]));
-	json_put(o, "paths", paths);
+	json_put(o, "paths", report_paths_json(r, result));
 	if (result->nr_callers) {
 		json_t *callers = json_array();
 

@@ -224,6 +224,20 @@ static void put_no_peak(struct buf *out, const struct descend_report *r)
 	}
 }
 
+void report_causes(struct buf *out, const struct descend_report *r,
+		   const struct descent_result *result)
+{
+	put_doubt(out, r, result);
+	if (result->nr_paths && result->paths[0].nr_frames)
+		put_causes(out, r, result);
+	else if (result->refused[0])
+		buf_printf(out,
+			   "no answer, because its figures contradict each other: %s; run it again",
+			   result->refused);
+	else
+		buf_printf(out, "no cause was found (%s)", report_status(r, result));
+}
+
 void output_descend_sentence(const struct descend_report *r, struct buf *out)
 {
 	struct descent_result result;
@@ -242,15 +256,7 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 	}
 	report_peak_begin(r, result.latency_ns, out);
 	buf_puts(out, ": ");
-	put_doubt(out, r, &result);
-	if (result.nr_paths && result.paths[0].nr_frames)
-		put_causes(out, r, &result);
-	else if (result.refused[0])
-		buf_printf(out,
-			   "no answer, because its figures contradict each other: %s; run it again",
-			   result.refused);
-	else
-		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
+	report_causes(out, r, &result);
 	report_waited(r, ". Beside this, ", out);
 	report_other_peak(r, out);
 	descent_result_release(&result);
@@ -380,8 +386,8 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-static void put_paths(struct buf *out, const struct descend_report *r,
-		      const struct descent_result *result, const struct output_options *o)
+void report_paths(struct buf *out, const struct descend_report *r,
+		  const struct descent_result *result, const struct output_options *o)
 {
 	struct buf line = {.max = MAX_OUTPUT};
 
@@ -474,7 +480,7 @@ int output_descend_text(const struct descend_report *r, const struct output_opti
 	output_descend_sentence(r, &line);
 	output_wrap(&out, &line, o, "", 0);
 	buf_release(&line);
-	put_paths(&out, r, &result, o);
+	report_paths(&out, r, &result, o);
 	put_status(&out, r, &result, o);
 	output_text_state(&out, r->model, o);
 	descent_result_release(&result);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/latency/slow_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/array.h"
+#include "analysis/session/record_copy.h"
+
+enum { MAX_OPS = 65536 };
+
+struct slow_list {
+	struct record **ops; /* REC_OP */
+	size_t nr_ops, cap_ops;
+	struct record **records; /* REC_SLOW_CALL; calls[i].call is in records[i] */
+	struct slow_list_call *calls;
+	size_t nr_records, cap_records, nr, cap;
+	uint64_t clock_ahead_ns; /* wall clock minus time of the session */
+	bool clock_known;
+};
+
+struct slow_list *slow_list_new(void)
+{
+	return calloc(1, sizeof(struct slow_list));
+}
+
+void slow_list_free(struct slow_list *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->nr_ops; i++)
+		free(l->ops[i]);
+	for (size_t i = 0; i < l->nr_records; i++)
+		free(l->records[i]);
+	free(l->ops);
+	free(l->records);
+	free(l->calls);
+	free(l);
+}
+
+static const struct rec_op *op_of(const struct slow_list *l, uint32_t op)
+{
+	for (size_t i = l->nr_ops; i > 0; i--) {
+		if (l->ops[i - 1]->op.op == op)
+			return &l->ops[i - 1]->op;
+	}
+	return NULL;
+}
+
+/* A thread that calls one of these has usually nothing else to do. */
+static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *call)
+{
+	static const char *const calls[] = {
+	    "epoll_wait",      "epoll_pwait", "epoll_pwait2",	 "poll",	 "ppoll",
+	    "select",	       "pselect6",    "accept",		 "accept4",	 "nanosleep",
+	    "clock_nanosleep", "pause",	      "rt_sigtimedwait", "rt_sigsuspend", "wait4",
+	    "waitid",	       "io_getevents", "restart_syscall"};
+
+	if (op->layer != LAYER_SYSCALL)
+		return false;
+	/* a futex is a lock, or whatever the program makes of it */
+	if (!strcmp(op->label, "futex"))
+		return !any_of(i, call->nr_sleeps, call->sleeps[i].sleep.holder[0]);
+	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i]));
+}
+
+static int keep(struct record ***list, size_t *nr, size_t *cap, size_t max,
+		const struct record *rec)
+{
+	struct record *copy = record_copy(rec), **all = *list;
+	int err = copy ? array_append(all, *nr, *cap, max, copy) : -ENOMEM;
+
+	*list = all;
+	if (err)
+		free(copy);
+	return err;
+}
+
+static int take_call(struct slow_list *l, const struct record *rec)
+{
+	struct slow_list_call c = {.op = op_of(l, rec->slow_call.call.op)};
+	int err;
+
+	if (!c.op)
+		return 0;
+	err = keep(&l->records, &l->nr_records, &l->cap_records, SLOW_LIST_MAX, rec);
+	if (err)
+		return err;
+	c.call = &l->records[l->nr_records - 1]->slow_call;
+	c.realtime_ns = l->clock_known ? l->clock_ahead_ns + c.call->call.start_ns : 0;
+	c.waits_for_work = waits_for_work(c.op, c.call);
+	return array_append(l->calls, l->nr, l->cap, SLOW_LIST_MAX, c);
+}
+
+int slow_list_take(struct slow_list *l, const struct record *rec)
+{
+	switch ((int)rec->type) {
+	case REC_META:
+		l->clock_ahead_ns = rec->meta.realtime_ns;
+		l->clock_known = true;
+		return 0;
+	case REC_CLOCK:
+		l->clock_ahead_ns = rec->clock.realtime_ns - rec->clock.at_ns;
+		l->clock_known = true;
+		return 0;
+	case REC_OP:
+		return keep(&l->ops, &l->nr_ops, &l->cap_ops, MAX_OPS, rec);
+	case REC_SLOW_CALL:
+		return take_call(l, rec);
+	default:
+		return 0;
+	}
+}
+
+size_t slow_list_nr(const struct slow_list *l)
+{
+	return l->nr;
+}
+
+static bool is_named(const struct rec_op *op, const char *name)
+{
+	return !strcmp(op->name, name) || !strcmp(op->label, name) || !strcmp(op->requested, name);
+}
+
+bool slow_list_has_op(const struct slow_list *l, const char *name)
+{
+	return any_of(i, l->nr_ops, is_named(&l->ops[i]->op, name));
+}
+
+/* Time between the call and the time in question; 0: the call was open then. */
+static uint64_t distance(const struct slow_list_call *c, const struct slow_question *q)
+{
+	uint64_t end = c->realtime_ns + c->call->call.latency_ns;
+
+	if (!q->to_ns)
+		return 0;
+	return c->realtime_ns >= q->to_ns ? c->realtime_ns - q->to_ns + 1
+	       : end < q->from_ns	  ? q->from_ns - end
+					  : 0;
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+	const struct slow_list_call *x = *(const struct slow_list_call *const *)a,
+				    *y = *(const struct slow_list_call *const *)b;
+
+	return ascending(x->waits_for_work, y->waits_for_work)
+		   ?: descending(x->call->call.latency_ns, y->call->call.latency_ns)
+			  ?: ascending(x->call->call.start_ns, y->call->call.start_ns);
+}
+
+const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct slow_question *q,
+					     size_t *nr, const struct slow_list_call **nearest)
+{
+	const struct slow_list_call **out = calloc(l->nr + 1, sizeof(*out));
+	uint64_t least = UINT64_MAX;
+
+	*nr = 0;
+	*nearest = NULL;
+	for (size_t i = 0; out && i < l->nr; i++) {
+		const struct slow_list_call *c = &l->calls[i];
+		uint64_t far = distance(c, q);
+
+		if (q->op && !is_named(c->op, q->op))
+			continue;
+		if (!far)
+			out[(*nr)++] = c;
+		if (far < least)
+			*nearest = c;
+		least = far < least ? far : least;
+	}
+	if (out && *nr)
+		qsort(out, *nr, sizeof(*out), slowest_first);
+	if (*nr)
+		*nearest = NULL;
+	if (*nr > q->most)
+		*nr = q->most;
+	return out;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/keep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/base/array.h"
+#include "collect/descend_state.h"
+#include "collect/functions.h"
+#include "collect/kernel_work.h"
+#include "collect/stream.h"
+#include "collect/units.h"
+
+enum {
+	PENDING = 64, /* sleeps whose calls have not been read yet */
+	KEEP_EPOCH = 1,
+};
+
+struct keeping {
+	struct pt_record_sleep pending[PENDING];
+	uint32_t next;
+};
+
+/* The slot of an operation that can be kept; 0: none. */
+static uint32_t slot_of(struct collector *c, uint32_t op)
+{
+	const struct function *f = function_by_op(c, op);
+
+	if (f)
+		return f->slot;
+	return op < PT_SLOTS && c->slots[op].op == op && c->slots[op].layer == LAYER_SYSCALL ? op
+											     : 0;
+}
+
+void keep_request(struct collector *c, const struct req_keep *req)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+	uint32_t slot = slot_of(c, req->op);
+
+	if (!slot || c->descent)
+		return;
+	__atomic_store_n(&control->keep_ns[slot], req->least_ns, __ATOMIC_SEQ_CST);
+	if (c->keeping)
+		return;
+	c->keeping = calloc(1, sizeof(*c->keeping));
+	if (!c->keeping)
+		return;
+	control->descend_epoch = KEEP_EPOCH;
+	control->descend_fnodes = 0;
+	__atomic_store_n(&control->keep, 1, __ATOMIC_SEQ_CST);
+	/* the programs of the scheduler look whether there is a descent */
+	__atomic_store_n(&control->descend_slot, UINT32_MAX, __ATOMIC_SEQ_CST);
+	units_layers(c);
+}
+
+void keep_burst_begins(struct collector *c)
+{
+	if (c->keeping)
+		kernel_side_control(c->kernel)->descend_burst++;
+}
+
+void keep_sleep(struct collector *c, const struct pt_record_sleep *r)
+{
+	c->keeping->pending[c->keeping->next++ % PENDING] = *r;
+}
+
+/* Memory for what a REC_SLOW_CALL points to until it is sent. */
+struct kept {
+	struct rec_witness sleeps[PT_KEPT_SLEEPS];
+	struct sleep_strings text[PT_KEPT_SLEEPS];
+	struct kernel_work work[PT_KEPT_SLEEPS];
+};
+
+static int by_end(const void *a, const void *b)
+{
+	return ascending(((const struct rec_witness *)a)->at_ns,
+			 ((const struct rec_witness *)b)->at_ns);
+}
+
+/* Take the sleeps of a call out of those that were read; returns their number. */
+static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *call, uint32_t op,
+			    struct kept *k)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < PENDING && n < PT_KEPT_SLEEPS; i++) {
+		struct pt_record_sleep *r = &c->keeping->pending[i];
+		struct rec_witness *w = &k->sleeps[n];
+
+		if (r->head.tid != call->head.tid || r->since < call->head.at ||
+		    r->head.at > call->head.at + call->raw)
+			continue;
+		*w = (struct rec_witness){
+		    .op = op,
+		    .tid = r->head.tid,
+		    .at_ns = r->head.at > c->start_ns ? r->head.at - c->start_ns : 0,
+		    .weight_ns = r->slept,
+		    .kind = WITNESS_SLEEP,
+		    .functions = ""};
+		sleep_fill(r, &w->sleep, &k->text[n]);
+		kernel_work_of_sleep(c, r, NULL, &k->work[n]);
+		kernel_work_send(&k->work[n], &w->sleep);
+		r->head.tid = 0;
+		n++;
+	}
+	qsort(k->sleeps, n, sizeof(k->sleeps[0]), by_end);
+	return n;
+}
+
+void keep_call(struct collector *c, const struct pt_record_call *r)
+{
+	struct record rec = {.type = REC_SLOW_CALL};
+	struct rec_slow_call *slow = &rec.slow_call;
+	struct call_strings text;
+	struct kept kept;
+
+	if (r->head.slot >= PT_SLOTS || !c->slots[r->head.slot].op)
+		return;
+	call_fill(c, r, &slow->call, &text);
+	slow->call.op = c->slots[r->head.slot].op;
+	slow->limit_ns = kernel_side_control(c->kernel)->keep_ns[r->head.slot];
+	slow->known = r->arg_mask * SAMPLE_ARG0;
+	memcpy(slow->args, r->args, sizeof(slow->args));
+	slow->blocked = r->blocked;
+	slow->nr_sleeps = sleeps_take(c, r, slow->call.op, &kept);
+	slow->sleeps = kept.sleeps;
+	slow->missing = SLOW_NO_SAMPLES | SLOW_NO_STACKS |
+			(slow->nr_sleeps < r->blocked ? SLOW_SLEEPS : 0);
+	send_record(c, &rec);
+}
+
+void keep_release(struct collector *c)
+{
+	free(c->keeping);
+	c->keeping = NULL;
+}

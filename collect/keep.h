@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Slow calls are kept (REQ_KEEP): each call that takes longer than its operation's limit is sent as
+ * REC_SLOW_CALL, with its longest sleeps. It uses the programs of descents, so that there is either
+ * a descent or this.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/session/record.h"
+#include "bpf/records.h"
+
+struct collector;
+
+void keep_request(struct collector *c, const struct req_keep *req);
+/* The scheduler is watched again after a pause: calls that were open meanwhile are not kept. */
+void keep_burst_begins(struct collector *c);
+/* Take a record of the BPF programs while slow calls are kept. */
+void keep_sleep(struct collector *c, const struct pt_record_sleep *r);
+void keep_call(struct collector *c, const struct pt_record_call *r);
+void keep_release(struct collector *c);

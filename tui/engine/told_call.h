@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The story of one slow call of a saved session: a descent into this call alone, with what was
+ * recorded of it in place of armed call sites and samples.
+ */
+#pragma once
+
+#include "analysis/latency/model.h"
+#include "analysis/session/record.h"
+#include "tui/engine/descent_driver.h"
+
+/* The records of a session by which code is named: modules, symbols. */
+struct told_names;
+
+struct told_names *told_names_new(void);
+void told_names_free(struct told_names *n);
+/* Take any record of the stream. 0 or -ENOMEM. */
+int told_names_take(struct told_names *n, const struct record *rec);
+
+/* A driver whose descent into this call is over: its result is the answer. NULL: out of memory.
+ * Free it with driver_free(). */
+struct descent_driver *told_call(const struct told_names *n, const struct model *m,
+				 const struct rec_op *op, const struct rec_slow_call *call);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/report/output_why.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <time.h>
+
+#include "analysis/base/format.h"
+#include "tui/report/json_put.h"
+#include "tui/report/output_descend.h"
+#include "tui/report/sanitise.h"
+
+enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 3 };
+
+/* Shorter parts of a call are not worth a line about what was not seen of them. */
+#define WORTH_A_LINE 0.05
+
+void why_time(uint64_t realtime_ns, char *out, size_t n)
+{
+	time_t at = (time_t)(realtime_ns / 1000000000u);
+	struct tm t;
+
+	if (!realtime_ns || !localtime_r(&at, &t) || !strftime(out, n, "%Y-%m-%dT%H:%M:%S", &t))
+		snprintf(out, n, "an unknown time");
+}
+
+/* The answer about one call. */
+struct told {
+	struct descend_report report;
+	struct descent_driver *driver;
+	struct descent_result result;
+};
+
+static int told_init(struct told *t, const struct why_report *r, const struct slow_list_call *c)
+{
+	int err = -ENOMEM;
+
+	t->driver = told_call(r->names, r->model, c->op, c->call);
+	t->report = (struct descend_report){
+	    .model = r->model, .driver = t->driver, .op = c->op->op, .asked = c->op->label};
+	if (t->driver)
+		err = report_result(&t->report, &t->result);
+	if (err)
+		driver_free(t->driver);
+	return err;
+}
+
+static void told_release(struct told *t)
+{
+	descent_result_release(&t->result);
+	driver_free(t->driver);
+}
+
+/* What was not recorded of a call, a sentence each. Returns their number. */
+static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN][TEXT_BYTES])
+{
+	const struct rec_slow_call *s = c->call;
+	unsigned int n = 0;
+
+	if (s->missing & SLOW_NO_SAMPLES &&
+	    (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns)
+		snprintf(text[n++], TEXT_BYTES,
+			 "its time on the CPU (%s) was not sampled, so that its code is not known",
+			 format_time(s->call.oncpu_ns).s);
+	if (s->missing & SLOW_NO_STACKS && s->nr_sleeps)
+		snprintf(text[n++], TEXT_BYTES,
+			 c->op->layer == LAYER_SYSCALL
+			     ? "no stack was taken, so that its callers are not known"
+			     : "no stacks were taken where it slept, so that the calls inside it "
+			       "are not known");
+	if (s->missing & SLOW_SLEEPS && s->blocked > s->nr_sleeps)
+		snprintf(text[n++], TEXT_BYTES, "only the %u longest of its %u sleeps were kept",
+			 s->nr_sleeps, s->blocked);
+	return n;
+}
+
+/* ---- JSON */
+
+static json_t *call_json(const struct why_report *r, const struct slow_list_call *c)
+{
+	json_t *o = json_object(), *missing = json_array();
+	char text[NOT_SEEN][TEXT_BYTES], at[64];
+	unsigned int n = not_seen(c, text);
+	struct told t;
+
+	if (told_init(&t, r, c)) {
+		json_fail();
+		json_decref(missing);
+		return o;
+	}
+	json_put_text(o, "op", c->op->name);
+	why_time(c->realtime_ns, at, sizeof(at));
+	if (c->realtime_ns)
+		json_put_text(o, "at", at);
+	json_put_u64(o, "start_ns", c->call->call.start_ns);
+	json_put_u64(o, "latency_ns", c->call->call.latency_ns);
+	json_put_u64(o, "tid", c->call->call.tid);
+	if (c->call->usual_ns)
+		json_put_u64(o, "usual_ns", c->call->usual_ns);
+	json_put(o, "status", json_string(report_status(&t.report, &t.result)));
+	json_put_share(o, "explained", t.result.explained);
+	json_put(o, "paths", report_paths_json(&t.report, &t.result));
+	for (unsigned int i = 0; i < n; i++)
+		json_append(missing, json_string(text[i]));
+	json_put(o, "not_seen", missing);
+	told_release(&t);
+	return o;
+}
+
+int output_why_json(const struct why_report *r, const struct output_options *o, FILE *f)
+{
+	json_t *head = output_json_head(r->model, "why", o), *calls = json_array();
+
+	for (size_t i = 0; i < r->nr; i++)
+		json_append(calls, call_json(r, r->calls[i]));
+	json_put(head, "calls", calls);
+	return json_write(head, JSON_LINE, f);
+}
+
+/* ---- text */
+
+static void put_head(struct buf *line, const struct slow_list_call *c)
+{
+	const struct rec_slow_call *s = c->call;
+	char at[64];
+
+	why_time(c->realtime_ns, at, sizeof(at));
+	sanitise_puts(line, c->op->label && c->op->label[0] ? c->op->label : c->op->name);
+	buf_printf(line, ", %s at %s", format_time(s->call.latency_ns).s, at);
+	if (s->usual_ns)
+		buf_printf(line, " (usually %s)", format_time(s->usual_ns).s);
+	buf_printf(line, ", thread %u: ", s->call.tid);
+}
+
+static int put_call(struct buf *out, const struct why_report *r, const struct slow_list_call *c,
+		    const struct output_options *o)
+{
+	char text[NOT_SEEN][TEXT_BYTES];
+	unsigned int n = not_seen(c, text);
+	struct buf line = {.max = LINE_MAX_BYTES};
+	struct told t;
+	int err = told_init(&t, r, c);
+
+	if (err)
+		return err;
+	put_head(&line, c);
+	report_causes(&line, &t.report, &t.result);
+	output_wrap(out, &line, o, "", 0);
+	report_paths(out, &t.report, &t.result, o);
+	for (unsigned int i = 0; i < n; i++) {
+		buf_reset(&line);
+		buf_puts(&line, text[i]);
+		output_wrap(out, &line, o, "Not seen: ", 10);
+	}
+	err = line.err;
+	buf_release(&line);
+	told_release(&t);
+	return err;
+}
+
+int output_why_text(const struct why_report *r, const struct output_options *o, FILE *f)
+{
+	struct buf out = {.max = WHY_MAX};
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr && !err; i++) {
+		if (i)
+			buf_putc(&out, '\n');
+		err = put_call(&out, r, r->calls[i], o);
+	}
+	if (!err)
+		err = out.err;
+	if (!err && out.len && fwrite(out.data, 1, out.len, f) != out.len)
+		err = -errno;
+	if (!err && fflush(f))
+		err = -errno;
+	buf_release(&out);
+	return err;
+}

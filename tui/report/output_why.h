@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Prints the answer of `peaktop why` about slow calls of a saved session, as JSON
+ * (docs/peaktop.schema.json) or text.
+ *
+ * Each returns 0, -ENOMEM, or the negative errno of a failed write.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "analysis/latency/slow_list.h"
+#include "tui/engine/told_call.h"
+#include "tui/report/output.h"
+
+struct why_report {
+	struct model *model;
+	const struct told_names *names;
+	const struct slow_list_call *const *calls;
+	size_t nr;
+};
+
+int output_why_json(const struct why_report *r, const struct output_options *o, FILE *f);
+int output_why_text(const struct why_report *r, const struct output_options *o, FILE *f);
+/* Write a time of day in ISO form, local time, into `out`. */
+void why_time(uint64_t realtime_ns, char *out, size_t n);
