@@ -45,10 +45,18 @@ INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *t
 /* True if calls of this operation are observed: it is f0, or its slow calls are kept. */
 INLINE bool descends_into(struct pt_control *c, u64 slot)
 {
-	if (!c->keep)
-		return c->descend_slot == slot;
+	return c->keep ? slot && slot < PT_SLOTS : c->descend_slot == slot;
+}
+
+/* If slow calls are kept: those of this operation that take longer. */
+INLINE u64 keep_limit(struct pt_control *c, u64 slot)
+{
+	u64 limit;
+
 	HIDE(slot);
-	return slot < PT_SLOTS && c->keep_ns[slot];
+	slot &= PT_SLOTS - 1;
+	limit = c->keep_ns[slot];
+	return limit ? limit : c->keep;
 }
 
 enum { GO_STACK_TOP = 8 }; /* in the struct g of a goroutine */
@@ -611,7 +619,7 @@ SEPARATE u64 descent_end(struct pt_control *c, u32 slot, u64 key, u64 start, u64
 	t = bpf_map_lookup_elem(&threads, &tid);
 	HIDE(index);
 	index &= PT_SLOTS - 1;
-	low = c->keep ? c->keep_ns[index] : c->descend_low;
+	low = c->keep ? keep_limit(c, index) : c->descend_low;
 	latency = less_probes(raw, c->correction[index] + taken(d));
 	/* probes do not lengthen a call that waits until a point in time: if they took little,
 	 * count the call if either length is in the peak */

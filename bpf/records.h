@@ -474,8 +474,9 @@ struct pt_control {
 	pt_u32 descend_epoch;
 	pt_u32 descend_fnodes; /* number of armed fnodes */
 	pt_u32 descend_call;   /* number + 1 if f0 is a system call; 0: f0 is a function */
-	pt_u32 keep; /* 1: no descent; slow calls are sent, of the operations with a keep_ns */
-	pt_u32 keep_spare;
+	/* Not 0: there is no descent, and slow calls are sent: those that take longer, if keep_ns
+	 * has no limit for their operation. */
+	pt_u64 keep;
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
 	pt_u32 hit_ns[2]; /* cost of a hit by site class */
@@ -516,7 +517,7 @@ struct pt_control {
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
 	pt_u64 pipe_inode;   /* the pipe whose ends the iterator over files looks for */
 	pt_u32 sys_slot[PT_SYSCALLS];
-	/* Calls of this operation that take longer are sent; 0: none. Only if `keep` is set. */
+	/* Calls of this operation that take longer are sent. 0: not known, see `keep`. */
 	pt_u64 keep_ns[PT_SLOTS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };

@@ -118,15 +118,12 @@ enum { KEPT_SLEEP_PART = 8 };
  */
 SEPARATE u64 kept_sleep_index(struct pt_control *c, struct pt_descent *d, u64 slept)
 {
-	u64 slot, shortest = 0, least = ~0ull;
+	u64 shortest = 0, least = ~0ull;
 
 	if (!c || !d)
 		return PT_KEPT_SLEEPS;
-	slot = d->slot;
-	HIDE(slot);
-	slot &= PT_SLOTS - 1;
 	d->record.blocked++;
-	if (slept < c->keep_ns[slot] / KEPT_SLEEP_PART)
+	if (slept < keep_limit(c, d->slot) / KEPT_SLEEP_PART)
 		return PT_KEPT_SLEEPS;
 	if (d->nr_sleeps < PT_KEPT_SLEEPS)
 		return d->nr_sleeps++;

@@ -28,10 +28,7 @@ INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
 /* True if calls of this number are observed by a descent, or kept if they are slow. */
 INLINE bool call_descends(struct pt_control *c, u64 nr)
 {
-	if (!c->keep)
-		return c->descend_call == (u32)nr + 1;
-	HIDE(nr);
-	return nr < PT_SYSCALLS && c->sys_slot[nr] && descends_into(c, c->sys_slot[nr]);
+	return c->keep ? c->layers & ON_SYSCALL : c->descend_call == (u32)nr + 1;
 }
 
 SEC("tp_btf/sys_enter")

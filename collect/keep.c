@@ -35,19 +35,20 @@ static uint32_t slot_of(struct collector *c, uint32_t op)
 void keep_request(struct collector *c, const struct req_keep *req)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
-	uint32_t slot = slot_of(c, req->op);
+	uint32_t slot = req->op ? slot_of(c, req->op) : 0;
 
-	if (!slot || c->descent)
+	if (c->descent)
 		return;
-	__atomic_store_n(&control->keep_ns[slot], req->least_ns, __ATOMIC_SEQ_CST);
-	if (c->keeping)
+	if (slot)
+		__atomic_store_n(&control->keep_ns[slot], req->least_ns, __ATOMIC_SEQ_CST);
+	if (req->op || c->keeping)
 		return;
 	c->keeping = calloc(1, sizeof(*c->keeping));
 	if (!c->keeping)
 		return;
 	control->descend_epoch = KEEP_EPOCH;
 	control->descend_fnodes = 0;
-	__atomic_store_n(&control->keep, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->keep, req->least_ns, __ATOMIC_SEQ_CST);
 	/* the programs of the scheduler look whether there is a descent */
 	__atomic_store_n(&control->descend_slot, UINT32_MAX, __ATOMIC_SEQ_CST);
 	units_layers(c);
@@ -109,16 +110,21 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 
 void keep_call(struct collector *c, const struct pt_record_call *r)
 {
+	const struct pt_control *control = kernel_side_control(c->kernel);
 	struct record rec = {.type = REC_SLOW_CALL};
 	struct rec_slow_call *slow = &rec.slow_call;
 	struct call_strings text;
 	struct kept kept;
 
-	if (r->head.slot >= PT_SLOTS || !c->slots[r->head.slot].op)
+	if (r->head.slot >= PT_SLOTS)
+		return;
+	/* the first call of a system call may be a slow one */
+	slots_announce(c);
+	if (!c->slots[r->head.slot].op)
 		return;
 	call_fill(c, r, &slow->call, &text);
 	slow->call.op = c->slots[r->head.slot].op;
-	slow->limit_ns = kernel_side_control(c->kernel)->keep_ns[r->head.slot];
+	slow->limit_ns = control->keep_ns[r->head.slot] ?: control->keep;
 	slow->known = r->arg_mask * SAMPLE_ARG0;
 	memcpy(slow->args, r->args, sizeof(slow->args));
 	slow->blocked = r->blocked;

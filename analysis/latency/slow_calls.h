@@ -12,7 +12,8 @@
 
 enum {
 	SLOW_CALLS_PER_MINUTE = 20,
-	SLOW_CALLS_LEAST = 20, /* calls of an operation before any is called slow */
+	SLOW_CALLS_LEAST = 20, /* calls that tell what is usual for an operation */
+	SLOW_CALLS_UNKNOWN_NS = 10000000, /* until then longer ones are slow */
 };
 
 struct slow_calls;

@@ -97,9 +97,9 @@ struct req_waits {
 #endif
 
 /*
- * Send each call of an operation that takes at least `least_ns` as a REC_SLOW_CALL; 0: none any
- * more. Of calls inside each other the outermost one is sent. Not while there is a descent. Without
- * an answer.
+ * Send each call of an operation that takes at least `least_ns` as a REC_SLOW_CALL. The first
+ * request is one with op 0: its limit holds for operations that have none of their own. Of calls
+ * inside each other the outermost one is sent. Not while there is a descent. Without an answer.
  */
 struct req_keep {
 	uint32_t op;

@@ -52,8 +52,11 @@ void ring_observe(struct front *f, const struct record *rec)
 
 	if (!options_have_ring(f->options))
 		return;
-	if (!f->ring.slow)
+	if (!f->ring.slow) {
 		f->ring.slow = slow_calls_new();
+		req.req_keep.least_ns = SLOW_CALLS_UNKNOWN_NS;
+		front_request(f, &req);
+	}
 	if (!f->ring.slow)
 		return;
 	slow_calls_take(f->ring.slow, rec);

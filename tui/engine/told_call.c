@@ -11,6 +11,7 @@
 enum {
 	MAX_NAMES = 65536,
 	FIRST_EPOCH = 1, /* of the first armed set of a descent */
+	VOTES = 20, /* a descent decides by the votes of several calls: this one votes as often */
 };
 
 struct told_names {
@@ -63,7 +64,8 @@ static void ask(struct descent_driver *d, const struct model *m, const struct re
 	rec.descent.function = function_of(op);
 	rec.descent.low_ns = call->latency_ns;
 	rec.descent.high_ns = call->latency_ns + 1;
-	rec.descent.start_ops = rec.descent.decision_ops = 1;
+	rec.descent.start_ops = 1;
+	rec.descent.decision_ops = VOTES;
 	rec.descent.minor_fault_ns = model_constant_ns(m, "page fault");
 	driver_take(d, &rec);
 }
@@ -88,8 +90,9 @@ static void begin(struct descent_driver *d, const struct rec_op *op, const struc
 	driver_take(d, &sites);
 }
 
+/* Feed the call with its sleeps, as one that was made `later_ns` later. */
 static void tell(struct descent_driver *d, const struct rec_op *op,
-		 const struct rec_slow_call *slow)
+		 const struct rec_slow_call *slow, uint64_t later_ns)
 {
 	const struct rec_frame f0 = {.module = function_of(op).module,
 				     .offset = function_of(op).offset,
@@ -99,6 +102,7 @@ static void tell(struct descent_driver *d, const struct rec_op *op,
 	/* before the call, after which the descent has seen enough */
 	for (uint32_t i = 0; i < slow->nr_sleeps; i++) {
 		rec.witness = slow->sleeps[i];
+		rec.witness.at_ns += later_ns;
 		if (!rec.witness.nr_frames) {
 			rec.witness.frames = &f0;
 			rec.witness.nr_frames = 1;
@@ -108,8 +112,8 @@ static void tell(struct descent_driver *d, const struct rec_op *op,
 	}
 	rec = (struct record){.type = REC_CALL, .call = slow->call};
 	rec.call.epoch = FIRST_EPOCH;
+	rec.call.start_ns += later_ns;
 	driver_take(d, &rec);
-	driver_stop(d);
 }
 
 struct descent_driver *told_call(const struct told_names *n, const struct model *m,
@@ -125,6 +129,8 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 	driver_take(d, &rec);
 	ask(d, m, op, &slow->call);
 	begin(d, op, &slow->call);
-	tell(d, op, slow);
+	for (uint64_t i = 0; i < VOTES; i++)
+		tell(d, op, slow, i * 2 * (slow->call.raw_ns + slow->call.latency_ns));
+	driver_stop(d);
 	return d;
 }
