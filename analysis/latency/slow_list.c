@@ -8,7 +8,7 @@
 #include "analysis/base/array.h"
 #include "analysis/session/record_copy.h"
 
-enum { MAX_OPS = 65536 };
+enum { MAX_OPS = 65536, LONG_NS = 1000000 };
 
 struct slow_list {
 	struct record **ops; /* REC_OP */
@@ -59,9 +59,9 @@ static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *
 
 	if (op->layer != LAYER_SYSCALL)
 		return false;
-	/* a futex is a lock, or whatever the program makes of it */
+	/* a futex is a lock, or whatever the program makes of it: waits for work are usually long */
 	if (!strcmp(op->label, "futex"))
-		return !any_of(i, call->nr_sleeps, call->sleeps[i].sleep.holder[0]);
+		return call->usual_ns > LONG_NS;
 	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i]));
 }
 

@@ -120,10 +120,16 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 				 const struct rec_op *op, const struct rec_slow_call *slow)
 {
 	struct descent_driver *d = driver_new(NULL);
-	struct record rec = {.type = REC_OP, .op = *op};
+	struct record rec = {.type = REC_OP, .op = *op}, symbol = {.type = REC_SYMBOL};
 
 	if (!d)
 		return NULL;
+	symbol.symbol = (struct rec_symbol){.module = function_of(op).module,
+					    .offset = function_of(op).offset,
+					    .symbol = op->label,
+					    .function = op->label,
+					    .file = ""};
+	driver_take(d, &symbol);
 	for (size_t i = 0; i < n->nr; i++)
 		driver_take(d, n->list[i]);
 	driver_take(d, &rec);

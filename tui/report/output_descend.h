@@ -42,9 +42,6 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out);
 /* Append the causes in words: what follows the calls and a colon in the sentence. */
 void report_causes(struct buf *out, const struct descend_report *r,
 		   const struct descent_result *result);
-/* Append the paths as a tree. */
-void report_paths(struct buf *out, const struct descend_report *r,
-		  const struct descent_result *result, const struct output_options *o);
 /* The paths as a new jansson array. */
 struct json_t *report_paths_json(const struct descend_report *r,
 				 const struct descent_result *result);

@@ -386,8 +386,8 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-void report_paths(struct buf *out, const struct descend_report *r,
-		  const struct descent_result *result, const struct output_options *o)
+static void put_paths(struct buf *out, const struct descend_report *r,
+		      const struct descent_result *result, const struct output_options *o)
 {
 	struct buf line = {.max = MAX_OUTPUT};
 
@@ -480,7 +480,7 @@ int output_descend_text(const struct descend_report *r, const struct output_opti
 	output_descend_sentence(r, &line);
 	output_wrap(&out, &line, o, "", 0);
 	buf_release(&line);
-	report_paths(&out, r, &result, o);
+	put_paths(&out, r, &result, o);
 	put_status(&out, r, &result, o);
 	output_text_state(&out, r->model, o);
 	descent_result_release(&result);

@@ -14,6 +14,8 @@ enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN =
 
 /* Shorter parts of a call are not worth a line about what was not seen of them. */
 #define WORTH_A_LINE 0.05
+/* The share of the time that named causes must have: as in the answer of a descent. */
+#define ENOUGH 0.6
 
 void why_time(uint64_t realtime_ns, char *out, size_t n)
 {
@@ -40,9 +42,14 @@ static int told_init(struct told *t, const struct why_report *r, const struct sl
 	    .model = r->model, .driver = t->driver, .op = c->op->op, .asked = c->op->label};
 	if (t->driver)
 		err = report_result(&t->report, &t->result);
-	if (err)
+	if (err) {
 		driver_free(t->driver);
-	return err;
+		return err;
+	}
+	/* The story of one call is never unfinished: either its time has causes, or not. */
+	t->result.status = t->result.nr_paths && t->result.named >= ENOUGH ? DESCENT_ROOT_CAUSE
+									    : DESCENT_PARTLY;
+	return 0;
 }
 
 static void told_release(struct told *t)
@@ -76,6 +83,24 @@ static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN]
 
 /* ---- JSON */
 
+/* The paths without the numbers of votes and waits: a descent into one call counts it repeatedly. */
+static json_t *paths_json(const struct told *t)
+{
+	json_t *paths = report_paths_json(&t->report, &t->result), *path, *frame;
+	size_t i, k;
+
+	json_array_foreach(paths, i, path) {
+		json_object_del(path, "wait");
+		json_object_del(path, "samples");
+		json_array_foreach(json_object_get(path, "frames"), k, frame) {
+			json_object_del(frame, "maxcount");
+			json_object_del(frame, "decisions");
+			json_object_del(frame, "records");
+		}
+	}
+	return paths;
+}
+
 static json_t *call_json(const struct why_report *r, const struct slow_list_call *c)
 {
 	json_t *o = json_object(), *missing = json_array();
@@ -99,7 +124,7 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 		json_put_u64(o, "usual_ns", c->call->usual_ns);
 	json_put(o, "status", json_string(report_status(&t.report, &t.result)));
 	json_put_share(o, "explained", t.result.explained);
-	json_put(o, "paths", report_paths_json(&t.report, &t.result));
+	json_put(o, "paths", paths_json(&t));
 	for (unsigned int i = 0; i < n; i++)
 		json_append(missing, json_string(text[i]));
 	json_put(o, "not_seen", missing);
@@ -132,6 +157,34 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 	buf_printf(line, ", thread %u: ", s->call.tid);
 }
 
+/* "300 ms from 12 us on, in read of data.log; woken by writer (thread 12), which ..." */
+static void put_sleep(struct buf *line, const struct rec_call *call, const struct rec_witness *w)
+{
+	const struct rec_sleep *s = &w->sleep;
+	uint64_t since = w->at_ns > call->start_ns + w->weight_ns
+			     ? w->at_ns - w->weight_ns - call->start_ns
+			     : 0;
+
+	buf_printf(line, "%s, %s after the call began", format_time(w->weight_ns).s,
+		   format_time(since).s);
+	if (s->call[0]) {
+		buf_puts(line, ", in ");
+		sanitise_puts(line, s->call);
+	}
+	if (s->name[0]) {
+		buf_puts(line, " on ");
+		sanitise_puts(line, s->name);
+	}
+	if (s->interrupt[0]) {
+		buf_puts(line, "; woken in interrupt ");
+		sanitise_puts(line, s->interrupt);
+	} else if (s->waker[0]) {
+		buf_puts(line, "; woken by ");
+		sanitise_puts(line, s->waker);
+		buf_printf(line, " (thread %u)", s->waker_tid);
+	}
+}
+
 static int put_call(struct buf *out, const struct why_report *r, const struct slow_list_call *c,
 		    const struct output_options *o)
 {
@@ -146,7 +199,11 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 	put_head(&line, c);
 	report_causes(&line, &t.report, &t.result);
 	output_wrap(out, &line, o, "", 0);
-	report_paths(out, &t.report, &t.result, o);
+	for (uint32_t i = 0; i < c->call->nr_sleeps; i++) {
+		buf_reset(&line);
+		put_sleep(&line, &c->call->call, &c->call->sleeps[i]);
+		output_wrap(out, &line, o, "Slept:    ", 10);
+	}
 	for (unsigned int i = 0; i < n; i++) {
 		buf_reset(&line);
 		buf_puts(&line, text[i]);
