@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "bpf/keep.h"
 #include "bpf/measure.h"
 #include "bpf/return_probes.h"
 
@@ -28,35 +29,6 @@ enum { PROBED_PART = 4 };
 INLINE void descent_charge(struct pt_control *c, struct pt_descent *d, struct pt_site *s)
 {
 	d->cost += c->hit_ns[s->class ? 1 : 0];
-}
-
-/*
- * The call of f0 that a thread is in; NULL: none. A call that an earlier burst left open is
- * ignored, because its end was missed. The call may have begun before the present set was
- * armed: compare its epoch.
- */
-INLINE struct pt_descent *descent_of(struct pt_control *c, struct task_struct *task)
-{
-	struct pt_descent *d = c->descend_slot ? bpf_task_storage_get(&descents, task, 0, 0) : 0;
-
-	return d && d->active && d->burst == c->descend_burst ? d : 0;
-}
-
-/* True if calls of this operation are observed: it is f0, or its slow calls are kept. */
-INLINE bool descends_into(struct pt_control *c, u64 slot)
-{
-	return c->keep ? slot && slot < PT_SLOTS : c->descend_slot == slot;
-}
-
-/* If slow calls are kept: those of this operation that take longer. */
-INLINE u64 keep_limit(struct pt_control *c, u64 slot)
-{
-	u64 limit;
-
-	HIDE(slot);
-	slot &= PT_SLOTS - 1;
-	limit = c->keep_ns[slot];
-	return limit ? limit : c->keep;
 }
 
 enum { GO_STACK_TOP = 8 }; /* in the struct g of a goroutine */
@@ -445,25 +417,6 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A call of f0 that begins: which activation, the goroutine and the CFA as in struct pt_descent. */
-struct descent_call {
-	u64 key, goroutine, cfa;
-	u32 slot, is_call;
-	u32 arg_mask;
-	u64 *args;
-};
-
-/* True if the call that begins belongs to the one that is open: it is further down its stack. A
- * system call has none inside; an exception may have left the open call. */
-INLINE bool is_within(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
-		      const struct descent_call *call)
-{
-	if (!descent_of(c, task) || call->goroutine != d->goroutine || call->cfa >= d->cfa ||
-	    d->record.epoch != c->descend_epoch)
-		return false;
-	return c->keep ? !d->is_call : !c->descend_call;
-}
-
 /* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
 INLINE void descent_start(struct pt_control *c, const struct descent_call *call, u32 tid,
 			  struct pt_snapshot *snap)
@@ -539,26 +492,6 @@ INLINE void descent_record(struct pt_control *c, struct pt_descent *d, u64 id,
 		__sync_fetch_and_add(&c->lost_ring, 1);
 	if (d->nr_callees)
 		callees_send(c, d);
-}
-
-/* Send the longest sleeps of a call that is kept. */
-SEPARATE int kept_sleeps_send(struct pt_control *c, struct pt_descent *d)
-{
-	u32 nr;
-
-	if (!c || !d)
-		return 0;
-	nr = d->nr_sleeps;
-#pragma nounroll
-	for (u64 i = 0; i < PT_KEPT_SLEEPS; i++) {
-		HIDE(i);
-		if (i >= PT_KEPT_SLEEPS || i >= nr)
-			break;
-		if (bpf_ringbuf_output(&ring, &d->sleeps[i], sizeof(d->sleeps[i]),
-				       BPF_RB_NO_WAKEUP))
-			__sync_fetch_and_add(&c->lost_ring, 1);
-	}
-	return 0;
 }
 
 /* Copy the kernel work that is going on for the thread. */

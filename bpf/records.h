@@ -384,13 +384,6 @@ struct pt_stopper {
 	char comm[PT_COMM];
 };
 
-/* A process that was throttled because a device has too many dirty pages. */
-struct pt_dirtier {
-	pt_u64 pages; /* pages dirtied since the process was first seen */
-	char comm[PT_COMM];
-	char device[PT_DEVICE_NAME];
-};
-
 /* One thread of a target. */
 struct pt_thread {
 	pt_u32 tgid;

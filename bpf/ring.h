@@ -5,6 +5,13 @@
 #ifndef PEAKTOP_RING_H
 #define PEAKTOP_RING_H
 
+/* A process that was throttled because a device has too many dirty pages. */
+struct pt_dirtier {
+	pt_u64 pages; /* pages dirtied since the process was first seen */
+	char comm[PT_COMM];
+	char device[PT_DEVICE_NAME];
+};
+
 enum pt_record_kind {
 	PT_RECORD_SAMPLE = 1,
 	PT_RECORD_NEW_RETURN,
@@ -113,8 +120,8 @@ struct pt_record_sleep {
 struct pt_descent {
 	pt_u32 active;
 	pt_u32 depth;
-	pt_u32 burst; /* control.descend_burst at the start of the call */
-	pt_u32 slot;  /* the operation that was called, if slow calls are kept */
+	pt_u32 burst;	  /* control.descend_burst at the start of the call */
+	pt_u32 slot;	  /* the operation that was called, if slow calls are kept */
 	pt_u64 key;	  /* identifies the activation of the outermost call of f0 */
 	pt_u64 cfa;	  /* CFA of that call, in Go less the top of its stack */
 	pt_u64 top;	  /* top of the goroutine's stack at the event at hand; 0: not Go */
@@ -127,8 +134,8 @@ struct pt_descent {
 	pt_u32 look; /* scratch depth; kept here so that the verifier need not track it */
 	pt_u32 nr_callees;
 	struct pt_callee callees[PT_CALLEES];
-	pt_u32 waited; /* record.waits is not empty */
-	pt_u32 is_call; /* 1: of a system call */
+	pt_u32 waited;		    /* record.waits is not empty */
+	pt_u32 is_call;		    /* 1: of a system call */
 	struct pt_kernel_work work; /* work going on now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_sleep sleeps[PT_KEPT_SLEEPS]; /* if slow calls are kept */

@@ -154,8 +154,8 @@ INLINE struct pt_record_sleep *sleep_room(struct pt_control *c, struct pt_descen
 	return &d->sleeps[i];
 }
 
-/* Send or keep a record of a sleep inside a call of f0 that has ended: its length, its system call and
- * its waker. */
+/* Send or keep a record of a sleep inside a call of f0 that has ended: its length, its system call
+ * and its waker. */
 INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt_thread *t, u64 now)
 {
 	struct pt_descent *d = descent_of(c, task);

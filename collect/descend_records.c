@@ -75,7 +75,8 @@ void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_c
 		     CALL_KNOWN_NODE_INTERRUPT,
 	    .interrupt_ns = r->irq_ns,
 	    .interrupt = irq_number(r->irq_number),
-	    .interrupt_name = r->irq_ns ? irq_name(r->irq_number, text->irq, sizeof(text->irq)) : "",
+	    .interrupt_name =
+		r->irq_ns ? irq_name(r->irq_number, text->irq, sizeof(text->irq)) : "",
 	    .minor_faults = r->delta.min_flt,
 	    .major_faults = r->delta.maj_flt,
 	    .preemptions = r->delta.nivcsw,
@@ -194,8 +195,7 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 		   : NULL;
 }
 
-void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s,
-		       struct sleep_strings *text)
+void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s, struct sleep_strings *text)
 {
 	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS
 			       ? syscall_name((unsigned int)r->syscall)

@@ -130,8 +130,8 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	slow->blocked = r->blocked;
 	slow->nr_sleeps = sleeps_take(c, r, slow->call.op, &kept);
 	slow->sleeps = kept.sleeps;
-	slow->missing = SLOW_NO_SAMPLES | SLOW_NO_STACKS |
-			(slow->nr_sleeps < r->blocked ? SLOW_SLEEPS : 0);
+	slow->missing =
+	    SLOW_NO_SAMPLES | SLOW_NO_STACKS | (slow->nr_sleeps < r->blocked ? SLOW_SLEEPS : 0);
 	send_record(c, &rec);
 }
 

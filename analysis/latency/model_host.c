@@ -74,8 +74,8 @@ static struct model_target *find_target(struct model *m, uint32_t pid)
  */
 static void drop_ended_target(struct model *m)
 {
-	bool any = any_of(i, m->nr_targets,
-			  m->target[i].ended && !m->target[i].rec->target.requested);
+	bool any =
+	    any_of(i, m->nr_targets, m->target[i].ended && !m->target[i].rec->target.requested);
 
 	for (size_t i = 0; i < m->nr_targets; i++) {
 		struct model_target *t = &m->target[i];

@@ -88,11 +88,10 @@ static void count(struct slow_op *o, const struct rec_profile *r)
 		o->halved_ns += HOUR_NS;
 	}
 	profile_merge(&o->usual, &slice);
-	o->limit_ns =
-	    o->usual.calls < SLOW_CALLS_LEAST
-		? 0
-		: bucket_high_ns(pt_bucket(profile_quantile(&o->usual, SLOW_QUANTILE)),
-				 PT_RESOLUTION);
+	o->limit_ns = o->usual.calls < SLOW_CALLS_LEAST
+			  ? 0
+			  : bucket_high_ns(pt_bucket(profile_quantile(&o->usual, SLOW_QUANTILE)),
+					   PT_RESOLUTION);
 }
 
 void slow_calls_take(struct slow_calls *s, const struct record *rec)

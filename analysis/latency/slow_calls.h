@@ -12,7 +12,7 @@
 
 enum {
 	SLOW_CALLS_PER_MINUTE = 20,
-	SLOW_CALLS_LEAST = 20, /* calls that tell what is usual for an operation */
+	SLOW_CALLS_LEAST = 20,		  /* calls that tell what is usual for an operation */
 	SLOW_CALLS_UNKNOWN_NS = 10000000, /* until then longer ones are slow */
 };
 
@@ -21,10 +21,11 @@ struct slow_calls;
 /* NULL: out of memory. */
 struct slow_calls *slow_calls_new(void);
 void slow_calls_free(struct slow_calls *s);
-/* Take a REC_OP or REC_PROFILE; others have no effect. Calls of more than an hour ago count half, of
- * two hours a quarter, and so on. */
+/* Take a REC_OP or REC_PROFILE; others have no effect. Calls of more than an hour ago count half,
+ * of two hours a quarter, and so on. */
 void slow_calls_take(struct slow_calls *s, const struct record *rec);
-/* Fill in one operation whose limit has changed since it was returned last. False: there is none. */
+/* Fill in one operation whose limit has changed since it was returned last. False: there is none.
+ */
 bool slow_calls_changed(struct slow_calls *s, struct req_keep *out);
 /*
  * True if this call is among the slowest of its minute. The minute is not over, so that slower ones

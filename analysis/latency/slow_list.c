@@ -52,14 +52,15 @@ static const struct rec_op *op_of(const struct slow_list *l, uint32_t op)
 static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *call)
 {
 	static const char *const calls[] = {
-	    "epoll_wait",      "epoll_pwait", "epoll_pwait2",	 "poll",	 "ppoll",
-	    "select",	       "pselect6",    "accept",		 "accept4",	 "nanosleep",
-	    "clock_nanosleep", "pause",	      "rt_sigtimedwait", "rt_sigsuspend", "wait4",
+	    "epoll_wait",      "epoll_pwait",  "epoll_pwait2",	  "poll",	   "ppoll",
+	    "select",	       "pselect6",     "accept",	  "accept4",	   "nanosleep",
+	    "clock_nanosleep", "pause",	       "rt_sigtimedwait", "rt_sigsuspend", "wait4",
 	    "waitid",	       "io_getevents", "restart_syscall"};
 
 	if (op->layer != LAYER_SYSCALL)
 		return false;
-	/* a futex is a lock, or whatever the program makes of it: waits for work are usually long */
+	/* a futex is a lock, or whatever the program makes of it: waits for work are usually long
+	 */
 	if (!strcmp(op->label, "futex"))
 		return call->usual_ns > LONG_NS;
 	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i]));

@@ -28,9 +28,9 @@ size_t slow_list_nr(const struct slow_list *l);
 
 /* Which calls are asked for. */
 struct slow_question {
-	const char *op;		   /* NULL: of all operations */
-	uint64_t from_ns, to_ns;   /* wall clock: calls that were open then; both 0: of any time */
-	size_t most;		   /* of these, so many */
+	const char *op;		 /* NULL: of all operations */
+	uint64_t from_ns, to_ns; /* wall clock: calls that were open then; both 0: of any time */
+	size_t most;		 /* of these, so many */
 };
 
 /*

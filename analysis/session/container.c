@@ -237,7 +237,7 @@ int container_segment_end_encode(struct buf *out, uint32_t sequence)
 /* It has numbers only: nothing is allocated in an arena. */
 int container_segment_decode(const struct raw_frame *frame, struct container_segment *s)
 {
-	return frame->type == CONTAINER_SEGMENT
-		   ? struct_decode(NULL, &container_segment_layout, frame->payload, frame->length, s)
-		   : -EBADMSG;
+	return frame->type == CONTAINER_SEGMENT ? struct_decode(NULL, &container_segment_layout,
+								frame->payload, frame->length, s)
+						: -EBADMSG;
 }

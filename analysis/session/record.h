@@ -109,7 +109,7 @@ enum record_type {
 	/* measure this process: if none was named at the start, or if those that were may be
 	   replaced by others (collector_options.restarts) */
 	REQ_TARGET,
-	REQ_PHASES, /* which operations begin and end a phase */
+	REQ_PHASES,	      /* which operations begin and end a phase */
 	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
 	REQ_LEARN,	      /* see in a short burst what an indirect call of a descent calls */
 	REQ_WAITS,	      /* trace who waits for whom, from the targets on; or stop that */
@@ -547,38 +547,7 @@ struct rec_fnode_lost {
 };
 
 #include "analysis/session/record_resume.h"
-
-/* From at_ns on the wall clock is not that of REC_META plus the time since: it was set, or the host
- * was suspended. */
-struct rec_clock {
-	uint64_t at_ns;
-	uint64_t realtime_ns; /* the wall clock at that instant */
-};
-
-/* What is not known of a REC_SLOW_CALL. */
-enum slow_call_missing {
-	SLOW_NO_SAMPLES = 1 << 0, /* its time on the CPU was not sampled */
-	SLOW_NO_STACKS = 1 << 1,  /* no stacks were taken where it slept */
-	SLOW_SLEEPS = 1 << 2,	  /* only its longest sleeps were kept */
-};
-
-enum { SLOW_CALL_SLEEPS = 8 };
-
-/*
- * A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the
- * longest ones of the call, in the order in which they ended.
- */
-struct rec_slow_call {
-	struct rec_call call;
-	uint64_t usual_ns; /* median of the calls of its operation until then; 0: not known */
-	uint64_t limit_ns; /* calls that take longer are kept */
-	uint32_t known;	   /* ARG bits of enum sample_known */
-	uint64_t args[SAMPLE_ARGS];
-	uint32_t missing; /* enum slow_call_missing */
-	uint32_t nr_sleeps;
-	const struct rec_witness *sleeps;
-	uint32_t blocked; /* sleeps in all, also those that were not kept */
-};
+#include "analysis/session/record_slow.h"
 
 /* With --begin and --end; since the start of the session. */
 struct rec_phases {

@@ -94,8 +94,6 @@ struct req_waits {
 	uint32_t spare;
 };
 
-#endif
-
 /*
  * Send each call of an operation that takes at least `least_ns` as a REC_SLOW_CALL. The first
  * request is one with op 0: its limit holds for operations that have none of their own. Of calls
@@ -105,3 +103,5 @@ struct req_keep {
 	uint32_t op;
 	uint64_t least_ns;
 };
+
+#endif

@@ -20,7 +20,7 @@ import jsonschema
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, "..", "..", "docs", "peaktop.schema.json")
-ROOTS = ("watch", "descend", "chains", "critical", "doctor", "diff")  # parts of the top object, not objects themselves
+ROOTS = ("watch", "descend", "chains", "critical", "doctor", "diff", "why")  # parts of the top object, not objects themselves
 
 
 def close(schema, name=None):

@@ -391,8 +391,9 @@ static void test_ended_processes_are_forgotten(void **state)
 static void test_room(void **state)
 {
 	struct ring_state *s = ring_state_new(2000);
-	struct record name = {.type = REC_SYMBOL,
-			      .symbol = {.module = 1, .symbol = "a_function", .function = "", .file = ""}};
+	struct record name = {
+	    .type = REC_SYMBOL,
+	    .symbol = {.module = 1, .symbol = "a_function", .function = "", .file = ""}};
 
 	take(s, meta(), 0);
 	for (unsigned int i = 0; i < 1000; i++) {

@@ -167,9 +167,9 @@ static struct slow_list *some_calls(void)
 	put_call(l, 1, 10 * S, 30 * MS, 2 * US);
 	put_call(l, 1, 20 * S, 50 * MS, 2 * US);
 	put_call(l, 2, 30 * S, 9 * S, S);
-	put_call(l, 3, 50 * S, 80 * MS, 3 * US);   /* a lock */
-	put_call(l, 3, 60 * S, 5 * S, 500 * MS);   /* workers that have nothing to do */
-	put_call(l, 9, 60 * S, 5 * S, 500 * MS);   /* of an operation that is not known */
+	put_call(l, 3, 50 * S, 80 * MS, 3 * US); /* a lock */
+	put_call(l, 3, 60 * S, 5 * S, 500 * MS); /* workers that have nothing to do */
+	put_call(l, 9, 60 * S, 5 * S, 500 * MS); /* of an operation that is not known */
 	return l;
 }
 
@@ -244,8 +244,8 @@ static void the_calls_of_a_time(void **state)
 
 static void sizes_and_times_of_a_ring(void **state)
 {
-	static const char *const wrong[] = {"",	    "64",  "M",	  "-1M",  "64MB", "64 M", "1K",
-					    "9G",  "10s", "30",	  "0.5m", "400d", "nanM", "1e9G"};
+	static const char *const wrong[] = {"",	  "64",	 "M",  "-1M",  "64MB", "64 M", "1K",
+					    "9G", "10s", "30", "0.5m", "400d", "nanM", "1e9G"};
 	static struct options o;
 	char error[256];
 
@@ -266,9 +266,9 @@ static void sizes_and_times_of_a_ring(void **state)
 
 static void times_of_day(void **state)
 {
-	static const char *const wrong[] = {"",	     "3",	"24:00",      "12:60",
-					    "12:00x", "12:00:60", "2026-13-01T01:00", "2026-11-27",
-					    "noon",  "12:00:",	"12:0 0"};
+	static const char *const wrong[] = {
+	    "",		  "3",	  "24:00",  "12:60", "12:00x", "12:00:60", "2026-13-01T01:00",
+	    "2026-11-27", "noon", "12:00:", "12:0 0"};
 	const uint64_t noon = 1795780800; /* 2026-11-27, 12:00 UTC */
 	struct time_span t;
 	char error[256];

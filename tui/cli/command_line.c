@@ -270,22 +270,6 @@ static int target_check(const struct options *o, char *e, size_t n)
 	return 0;
 }
 
-static int why_check(const struct options *o, char *e, size_t n)
-{
-	struct time_span span;
-
-	if (o->nr_files != 1)
-		return options_fail(e, n,
-				    "why: give the session file of peaktop record --ring, as in "
-				    "peaktop why FILE");
-	if (o->at && o->question.slowest > 0)
-		return options_fail(e, n, "--at and --slowest cannot be combined; give one of them");
-	if (o->question.slowest > 0 && o->question.slowest != floor(o->question.slowest))
-		return options_fail(e, n, "why: --slowest must be a whole number (got %g)",
-				    o->question.slowest);
-	return o->at ? time_span_parse(&span, o->at, 0, e, n) : 0;
-}
-
 static int needs_check(const struct options *o, char *e, size_t n)
 {
 	bool target = options_have_target(o);

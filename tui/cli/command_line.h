@@ -40,11 +40,13 @@ struct time_span {
 	uint64_t from_ns, to_ns;
 };
 /*
- * Parse --at (time_spec.c): a minute or a second, as HH:MM, HH:MM:SS, or with a date before it and a
- * T or a space between. Without a date it is the last such time before `end_ns`. Local time. Returns
- * as options_parse().
+ * Parse --at (time_spec.c): a minute or a second, as HH:MM, HH:MM:SS, or with a date before it and
+ * a T or a space between. Without a date it is the last such time before `end_ns`. Local time.
+ * Returns as options_parse().
  */
 int time_span_parse(struct time_span *out, const char *text, uint64_t end_ns, char *error,
 		    size_t n);
+/* Check the arguments of `why`. Returns as options_parse(). */
+int why_check(const struct options *o, char *error, size_t n);
 /* Write a line about what is wrong. Returns -EINVAL. */
 int options_fail(char *error, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

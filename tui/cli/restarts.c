@@ -65,9 +65,10 @@ void restarts_turn(struct restarts *r, struct front *f, uint64_t now_ns)
 	bool gone = model_nr_targets(m) && !alive(m);
 
 	if (gone != r->waiting && restarts_follow(r->asked))
-		verb_complain(gone ? "record: no process of the target runs any more; waiting until "
-				     "it is started again"
-				   : "record: the target runs again and is measured");
+		verb_complain(gone
+				  ? "record: no process of the target runs any more; waiting until "
+				    "it is started again"
+				  : "record: the target runs again and is measured");
 	if (gone != r->waiting)
 		tell_deaths(r, m);
 	r->waiting = gone;

@@ -19,7 +19,7 @@ struct unit {
 static const struct unit *unit_named(const char *text)
 {
 	static const struct unit units[] = {
-	    {'K', false, 1 << 10},	{'M', false, 1 << 20},	  {'G', false, 1 << 30},
+	    {'K', false, 1 << 10},  {'M', false, 1 << 20},	 {'G', false, 1 << 30},
 	    {'m', true, MINUTE_NS}, {'h', true, 60 * MINUTE_NS}, {'d', true, 24 * 60 * MINUTE_NS},
 	};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The value of --at. */
+/* The value of --at, and what `why` is given. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -57,4 +58,21 @@ int time_span_parse(struct time_span *out, const char *text, uint64_t end_ns, ch
 	out->from_ns = (uint64_t)at * SECOND_NS;
 	out->to_ns = out->from_ns + (more ? 1 : 60) * SECOND_NS;
 	return 0;
+}
+
+int why_check(const struct options *o, char *e, size_t n)
+{
+	struct time_span span;
+
+	if (o->nr_files != 1)
+		return options_fail(e, n,
+				    "why: give the session file of peaktop record --ring, as in "
+				    "peaktop why FILE");
+	if (o->at && o->question.slowest > 0)
+		return options_fail(e, n,
+				    "--at and --slowest cannot be combined; give one of them");
+	if (o->question.slowest > 0 && o->question.slowest != floor(o->question.slowest))
+		return options_fail(e, n, "why: --slowest must be a whole number (got %g)",
+				    o->question.slowest);
+	return o->at ? time_span_parse(&span, o->at, 0, e, n) : 0;
 }

@@ -73,7 +73,7 @@ static int why_read(struct why *w, const char *path)
 	err = session_reader_open(&w->reader, path, why, sizeof(why));
 	if (err) {
 		verb_complain(why);
-		return err == -ENOENT			     ? EXIT_USAGE
+		return err == -ENOENT			 ? EXIT_USAGE
 		       : err == -EACCES || err == -EPERM ? EXIT_NOT_PERMITTED
 							 : EXIT_DAMAGED;
 	}
@@ -109,8 +109,8 @@ static int nothing(const struct why *w, const struct options *o,
 		buf_printf(&line,
 			   "why: --at %s: no slow call was kept for this time; the nearest one is "
 			   "%s, %s at %s",
-			   o->at, nearest->op->label,
-			   format_time(nearest->call->call.latency_ns).s, at);
+			   o->at, nearest->op->label, format_time(nearest->call->call.latency_ns).s,
+			   at);
 	} else {
 		buf_puts(&line, "why: no slow call of this operation was kept");
 	}
@@ -143,7 +143,7 @@ static int answer(struct why *w, const struct options *o)
 	if (!calls)
 		return output_status(-ENOMEM);
 	status = report.nr ? EXIT_ANSWERED : nothing(w, o, nearest);
-	err = o->json ? output_why_json(&report, &oo, stdout)
+	err = o->json	  ? output_why_json(&report, &oo, stdout)
 	      : report.nr ? output_why_text(&report, &oo, stdout)
 			  : 0;
 	free(calls);

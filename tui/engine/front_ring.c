@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The recording of --ring, which runs for weeks and keeps slow calls: a write that fails is tried again with the next
- * record, and the wall clock is compared with the monotonic one, because it may be set meanwhile.
+ * The recording of --ring, which runs for weeks and keeps slow calls: a write that fails is tried
+ * again with the next record, and the wall clock is compared with the monotonic one, because it may
+ * be set meanwhile.
  */
 #include <string.h>
 
@@ -13,8 +14,7 @@
 
 static void say(struct front *f, const char *text)
 {
-	struct record note = {.type = REC_NOTE,
-			      .note = {.level = NOTE_WARNING, .text = text}};
+	struct record note = {.type = REC_NOTE, .note = {.level = NOTE_WARNING, .text = text}};
 
 	front_feed(f, &note);
 	front_message(f, "%s", text);
@@ -82,20 +82,22 @@ void ring_append(struct front *f, const struct record *rec)
 	int err = session_writer_append(f->stream.recording, rec);
 
 	if (err && !f->ring.lost++)
-		front_message(f,
-			      "cannot write to the ring: %s; its older records stay, and newer ones "
-			      "are tried again",
-			      strerror(-err));
+		front_message(
+		    f,
+		    "cannot write to the ring: %s; its older records stay, and newer ones "
+		    "are tried again",
+		    strerror(-err));
 	if (!err && f->ring.lost) {
 		front_message(f, "the ring is written again; %llu records are missing",
 			      (unsigned long long)f->ring.lost);
 		f->ring.lost = 0;
 	}
 	if (session_writer_take_limited(f->stream.recording))
-		front_message(f,
-			      "the disk is full: the ring stays at %llu KB and overwrites its oldest "
-			      "records sooner",
-			      (unsigned long long)session_writer_bytes(f->stream.recording) / 1024);
+		front_message(
+		    f,
+		    "the disk is full: the ring stays at %llu KB and overwrites its oldest "
+		    "records sooner",
+		    (unsigned long long)session_writer_bytes(f->stream.recording) / 1024);
 	if (rec->type == REC_TICK)
 		clock_look(f, &rec->tick);
 }

@@ -163,10 +163,10 @@ struct front_stream {
 
 /* The recording of --ring. */
 struct front_ring {
-	uint64_t lost;	    /* records that could not be written since the last one that was */
+	uint64_t lost;		 /* records that could not be written since the last one that was */
 	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
-	bool clock_known;   /* clock_ahead_ns is valid */
-	int64_t clock_ahead_ns; /* wall clock minus monotonic clock */
+	bool clock_known;	 /* clock_ahead_ns is valid */
+	int64_t clock_ahead_ns;	 /* wall clock minus monotonic clock */
 };
 
 /* Messages to the user, and the failure that prevents an answer. */

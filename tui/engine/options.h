@@ -64,13 +64,13 @@ struct options {
 	bool has_begin, has_end;
 	const char *files[2]; /* session files */
 	size_t nr_files;
-	const char *output; /* -o */
+	const char *output;	      /* -o */
 	uint64_t ring_bytes, ring_ns; /* --ring: a size, or a time; both 0: no ring */
-	const char *format; /* --format */
-	const char *script; /* --script */
-	const char *at, *op; /* why --at, --op */
-	double for_s;	    /* 0: the verb's default */
-	double interval_s;  /* 1, or the verb's default */
+	const char *format;	      /* --format */
+	const char *script;	      /* --script */
+	const char *at, *op;	      /* why --at, --op */
+	double for_s;		      /* 0: the verb's default */
+	double interval_s;	      /* 1, or the verb's default */
 	unsigned int resolution;
 	double max_overhead; /* percent */
 	bool follow, json, json_lines, quiet, ascii, no_mouse, no_boost, all_peaks;

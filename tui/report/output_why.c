@@ -47,8 +47,8 @@ static int told_init(struct told *t, const struct why_report *r, const struct sl
 		return err;
 	}
 	/* The story of one call is never unfinished: either its time has causes, or not. */
-	t->result.status = t->result.nr_paths && t->result.named >= ENOUGH ? DESCENT_ROOT_CAUSE
-									    : DESCENT_PARTLY;
+	t->result.status =
+	    t->result.nr_paths && t->result.named >= ENOUGH ? DESCENT_ROOT_CAUSE : DESCENT_PARTLY;
 	return 0;
 }
 
@@ -83,16 +83,19 @@ static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN]
 
 /* ---- JSON */
 
-/* The paths without the numbers of votes and waits: a descent into one call counts it repeatedly. */
+/* The paths without the numbers of votes and waits: a descent into one call counts it repeatedly.
+ */
 static json_t *paths_json(const struct told *t)
 {
 	json_t *paths = report_paths_json(&t->report, &t->result), *path, *frame;
 	size_t i, k;
 
-	json_array_foreach(paths, i, path) {
+	json_array_foreach(paths, i, path)
+	{
 		json_object_del(path, "wait");
 		json_object_del(path, "samples");
-		json_array_foreach(json_object_get(path, "frames"), k, frame) {
+		json_array_foreach(json_object_get(path, "frames"), k, frame)
+		{
 			json_object_del(frame, "maxcount");
 			json_object_del(frame, "decisions");
 			json_object_del(frame, "records");
@@ -161,9 +164,8 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 static void put_sleep(struct buf *line, const struct rec_call *call, const struct rec_witness *w)
 {
 	const struct rec_sleep *s = &w->sleep;
-	uint64_t since = w->at_ns > call->start_ns + w->weight_ns
-			     ? w->at_ns - w->weight_ns - call->start_ns
-			     : 0;
+	uint64_t since =
+	    w->at_ns > call->start_ns + w->weight_ns ? w->at_ns - w->weight_ns - call->start_ns : 0;
 
 	buf_printf(line, "%s, %s after the call began", format_time(w->weight_ns).s,
 		   format_time(since).s);

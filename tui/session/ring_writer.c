@@ -9,8 +9,8 @@
 #include "analysis/session/ring_state.h"
 
 enum {
-	SEGMENTS = 16,	  /* of a ring of limited size, unless they would be too small or large */
-	LEAST = 2,	  /* segments that are allocated at the begin */
+	SEGMENTS = 16, /* of a ring of limited size, unless they would be too small or large */
+	LEAST = 2,     /* segments that are allocated at the begin */
 	TIME_SEGMENT = 1 << 20,
 	STATE_PART = 4, /* what is repeated takes at most this part of a segment */
 	END_ROOM = 64,	/* for the last frame of a segment */
@@ -57,7 +57,7 @@ static void divide(struct ring_writer *r, const struct session_ring *ring)
 	r->segment_bytes = (uint32_t)size;
 	r->keep_ns = ring->keep_ns;
 	most = (most - CONTAINER_HEADER_SIZE) / size;
-	r->max_slots = most < LEAST			? LEAST
+	r->max_slots = most < LEAST		       ? LEAST
 		       : most > CONTAINER_MAX_SEGMENTS ? CONTAINER_MAX_SEGMENTS
 						       : (uint32_t)most;
 }

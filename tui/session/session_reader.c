@@ -329,24 +329,23 @@ static void step(struct session_reader *r, const struct raw_frame *raw)
 }
 
 /*
- * The present segment of a ring has no more frames. Go on with the next one; false: this was the
+ * The present segment of a ring has no more frames. Go on with the next one, or end after the
  * newest one. That one may end anywhere, because its writer may still be writing, or was killed.
  * The others end with a frame for that, or are damaged, or were overwritten just now.
  */
-static bool next_segment(struct session_reader *r, const struct raw_frame *raw, int ret)
+static void next_segment(struct session_reader *r, const struct raw_frame *raw, int ret)
 {
 	bool whole = ret == 1 && raw->sequence == r->sequence && raw->type == CONTAINER_SEGMENT_END;
 
 	r->ended = r->segment + 1 == r->nr_segments;
 	if (r->ended)
-		return false;
+		return;
 	if (!whole && r->records && !r->damage[0])
 		snprintf(r->damage, sizeof(r->damage),
 			 "the file is damaged at byte %llu; the next segment of the ring follows",
 			 (unsigned long long)r->offset);
 	r->segment++;
 	go_to(r, r->segments[r->segment].offset);
-	return true;
 }
 
 /* True if the present segment of a ring has no more frames: its last one, older bytes, or none. */
@@ -358,6 +357,36 @@ static bool at_segment_end(const struct session_reader *r, const struct raw_fram
 		r->offset + raw->size > r->segments[r->segment].offset + r->segment_bytes);
 }
 
+/* True if what next_raw() has read is of the segments of a ring, and was taken: there may be more
+ * to read. */
+static bool take_segment(struct session_reader *r, const struct raw_frame *raw, int ret)
+{
+	if (ret == 1 && opens_segment(r, raw)) {
+		step(r, raw);
+		return true;
+	}
+	if ((ret < 0 && ret != -EBADMSG) || !at_segment_end(r, raw, ret))
+		return false;
+	next_segment(r, raw, ret);
+	return true;
+}
+
+/* Decode a frame that is in sequence. 1; 0 if the file ends here; or -ENOMEM. */
+static int decode(struct session_reader *r, const struct raw_frame *raw)
+{
+	int ret = frame_decode_raw(r->decoder, raw, &r->frame);
+
+	if (ret == -ENOTSUP)
+		return stop(r, "contains records of a newer peaktop");
+	if (ret == -EBADMSG || (raw->flags & FRAME_NOT_RECORDED))
+		return stop(r, "is damaged");
+	if (ret < 0)
+		return ret;
+	r->closed = raw->type == CONTAINER_END;
+	step(r, raw);
+	return 1;
+}
+
 int session_reader_next(struct session_reader *r, const struct record **rec)
 {
 	struct raw_frame raw;
@@ -365,15 +394,8 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 
 	while (!r->ended) {
 		ret = next_raw(r, &raw);
-		if (ret == 1 && opens_segment(r, &raw)) {
-			step(r, &raw);
+		if (take_segment(r, &raw, ret))
 			continue;
-		}
-		if ((ret >= 0 || ret == -EBADMSG) && at_segment_end(r, &raw, ret)) {
-			if (!next_segment(r, &raw, ret))
-				break;
-			continue;
-		}
 		if (!ret)
 			return stop(r, r->bytes.len > r->taken ? "is cut off"
 				       : r->closed	       ? NULL
@@ -385,15 +407,9 @@ int session_reader_next(struct session_reader *r, const struct record **rec)
 		if (raw.sequence != r->sequence || r->closed)
 			return stop(r, r->closed ? "continues after its end mark"
 						 : "has a frame missing");
-		ret = frame_decode_raw(r->decoder, &raw, &r->frame);
-		if (ret == -ENOTSUP)
-			return stop(r, "contains records of a newer peaktop");
-		if (ret == -EBADMSG || (raw.flags & FRAME_NOT_RECORDED))
-			return stop(r, "is damaged");
-		if (ret < 0)
+		ret = decode(r, &raw);
+		if (ret != 1)
 			return ret;
-		r->closed = raw.type == CONTAINER_END;
-		step(r, &raw);
 		if (raw.type == REC_RETIRED_WITNESS || raw.type == REC_RETIRED_SNAPSHOT)
 			older(r);
 		if (!r->frame.known)

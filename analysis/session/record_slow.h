@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The records of a flight recorder. Part of record.h, which includes it. */
+#include "analysis/session/record.h"
+#ifndef PEAKTOP_RECORD_SLOW_H
+#define PEAKTOP_RECORD_SLOW_H
+
+/* From at_ns on the wall clock is not that of REC_META plus the time since: it was set, or the host
+ * was suspended. */
+struct rec_clock {
+	uint64_t at_ns;
+	uint64_t realtime_ns; /* the wall clock at that instant */
+};
+
+/* What is not known of a REC_SLOW_CALL. */
+enum slow_call_missing {
+	SLOW_NO_SAMPLES = 1 << 0, /* its time on the CPU was not sampled */
+	SLOW_NO_STACKS = 1 << 1,  /* no stacks were taken where it slept */
+	SLOW_SLEEPS = 1 << 2,	  /* only its longest sleeps were kept */
+};
+
+enum { SLOW_CALL_SLEEPS = 8 };
+
+/*
+ * A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the
+ * longest ones of the call, in the order in which they ended.
+ */
+struct rec_slow_call {
+	struct rec_call call;
+	uint64_t usual_ns; /* median of the calls of its operation until then; 0: not known */
+	uint64_t limit_ns; /* calls that take longer are kept */
+	uint32_t known;	   /* ARG bits of enum sample_known */
+	uint64_t args[SAMPLE_ARGS];
+	uint32_t missing; /* enum slow_call_missing */
+	uint32_t nr_sleeps;
+	const struct rec_witness *sleeps;
+	uint32_t blocked; /* sleeps in all, also those that were not kept */
+};
+
+#endif
