@@ -7,10 +7,17 @@ def session(name):
     return os.path.join(scratch(), name)
 
 
-def interrupted_descent(t, path):
-    """Save a descent that is ended after two decisions; its document."""
+def chain(build="", depth=8, microseconds=3000):
+    """descend_chain of a build, running."""
+    t = Target(os.path.join(TARGETS, build, "descend_chain"), depth, 300, microseconds)
+    t.go()
+    return t
+
+
+def interrupted_descent(t, path, rounds=4):
+    """Save a descent that is ended after so many rounds; its document."""
     program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, "--level-by-level", "--json-lines", "-o", path, *FAST)
-    program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] >= 5, 40)
+    program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] > rounds, 40)
     program.stop()
     return program.documents()[-1]
 
@@ -57,6 +64,71 @@ def goes_on():
     status, program = run_peaktop("resume", further, t.pid, *FAST)
     equal("exit status (%s)" % program.error_text(), status, 0)
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
+
+
+def goes_on_after(rounds):
+    """An uninterrupted descent; one that is saved after so many rounds and resumed in the same process, a restarted one, another build."""
+    path = session("after")
+    t = chain()
+    interrupted_descent(t, path, rounds)
+    whole = descend(t.pid, "serve", "--slowest", 15, "--level-by-level")
+    answer = first_path(whole, "serve", "link8", "last", "culprit")
+    wanted, cause = names(answer), answer["cause"]["kind"]
+    for build in (None, "", "rebuilt"):
+        if build is not None:
+            t.end()
+            t = chain(build)
+        with NothingLeft(t.pid):
+            document = resume(path, "-p", t.pid)
+        equal("status (%s)" % told(document), document["status"], "root cause found")
+        found = first_path(document, "serve", "culprit", kinds=(cause,))
+        equal("path", names(found), wanted)
+        check(document["rounds"] < whole["rounds"], "%d rounds, %d from scratch" % (document["rounds"], whole["rounds"]))
+    t.end()
+    t = chain("", microseconds=9000)
+    document = resume(path, "-p", t.pid, status=1)
+    equal("status of another distribution", document["status"], "distribution changed")
+    equal("its rounds", document["rounds"], 0)
+    forced = resume(path, "-p", t.pid, "--force")
+    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
+    equal("path with --force", names(first_path(forced, "serve", "culprit", kinds=(cause,))), wanted)
+
+
+@live("after one round: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_one_round():
+    goes_on_after(1)
+
+
+@live("after two rounds: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_two_rounds():
+    goes_on_after(2)
+
+
+@live("after three rounds: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_three_rounds():
+    goes_on_after(3)
+
+
+@case("in another build the functions are found again by their names, and a function that is gone is told")
+def another_build():
+    path, further = session("before"), session("further")
+    t = chain()
+    interrupted_descent(t, path)
+    t.end()
+    for build in ("rebuilt", "renamed"):
+        other = chain(build)
+        with NothingLeft(other.pid):
+            # --force: on a busy machine the latencies may have changed
+            status, program = run_peaktop("resume", path, "-p", other.pid, "--json", "--force", "-o", further + build, *FAST)
+        document = program.document()
+        check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
+        check(any("found again by their names" in note for note in document["notes"]), document["notes"])
+        gone = [note for note in document["notes"] if "are not in this one" in note or "is not in this one" in note]
+        check(not gone if build == "rebuilt" else len(gone) == 1 and "link3" in gone[0], document["notes"])
+        # what was saved says the same
+        _, replayed = run_peaktop("descend", "-r", further + build, "--json")
+        equal("the replay", replayed.document(), document)
+        other.end()
 
 
 def short_run(verb, *args):
