@@ -478,7 +478,8 @@ static void test_resume_compares_distributions(void **state)
 	expect_done(&other, DESCENT_CHANGED);
 	assert_int_equal(other.arms, 0);
 	assert_int_equal(descent_result(other.d, &r), 0);
-	assert_non_null(strstr(r.change, "since the session was saved: the peak at"));
+	assert_string_equal(r.change, "since the session was saved: the peak at 41.7 ms moved to "
+				      "10.4 ms; it holds 100% of the calls");
 	descent_result_release(&r);
 	bench_begin(&anyway);
 	chain(&anyway);
