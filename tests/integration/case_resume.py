@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A saved descent goes on with a live target, or is refused in one line."""
+import struct
+
 from descents import *
 
 
@@ -255,6 +257,45 @@ def changed():
     equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
 
 
+def newer(whole):
+    """The same session as a format that only a later program reads."""
+    head, crc = whole[:8] + struct.pack("<HHHHI", 9, 0, 9, 0, 0), 0xffffffff
+    for byte in head:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return head + struct.pack("<I", crc ^ 0xffffffff) + whole[24:]
+
+
+@case("where -o cannot be written, one line says so, and what was there is kept")
+def places_of_output():
+    directory = scratch()
+    before, link, kept, folder, disk = (os.path.join(directory, name) for name in ("before", "link", "kept", "folder", "disk"))
+    t = chain(depth=2)
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", before, "--timeout", 60, "--max-overhead", 100)
+    with open(kept, "w") as f:
+        f.write("somebody's own words\n")
+    os.symlink(kept, link)
+    os.mkdir(folder)
+    for output, status in ((link, 2), (folder, 1), (os.path.join(directory, "missing", "file"), 1), ("/proc/self/new", 1)):
+        with NothingLeft(t.pid):
+            line = refused(before, "-p", t.pid, "--force", "-o", output, status=status)
+        check(output in line, line)
+    equal("what the link points to", open(kept).read(), "somebody's own words\n")
+    # a disk that becomes full: the answer comes, and what was written can be read
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("cannot mount a small disk")
+    EXIT.append(lambda: subprocess.run(["umount", disk]))
+    full = os.path.join(disk, "full")
+    with NothingLeft(t.pid):
+        status, program = run_peaktop("resume", before, "-p", t.pid, "--force", "-o", full, "--json", *FAST)
+    check(re.search("No space left", program.error_text()), program.error_text())
+    check(program.document()["status"], "no document")
+    status, program = run_peaktop("descend", "-r", full, "--json")
+    check(status in (0, 1, 4), "exit status %d: %s" % (status, program.error_text()))
+
+
 @case("another program, a session without a descent and a damaged file are refused in one line")
 def refusals():
     path, walk, plain_session, damaged = session("whole"), session("walk"), session("plain"), session("damaged")
@@ -268,12 +309,25 @@ def refusals():
     check("begin again with peaktop descend" in refused(walk, t.pid), "a walk")
     run_peaktop("record", "-p", t.pid, "-f", "serve", "-o", plain_session, "--for", 1)
     check("contains no descent" in refused(plain_session, t.pid), "a session of watch")
-    with open(path, "rb") as whole, open(damaged, "wb") as f:
-        f.write(whole.read()[:-3000])
-    check("cut off" in refused(damaged, t.pid, status=4), "cut off")
-    with open(damaged, "w") as f:
-        f.write("nothing")
-    check("not a session" in refused(damaged, t.pid, status=4), "no session")
+    with open(path, "rb") as f:
+        whole = f.read()
+    middle = len(whole) // 2
+    for content, size, words in ((whole[:-3000], 0, "cut off at byte"),
+                                 (whole[:middle] + bytes([whole[middle] ^ 8]) + whole[middle + 1:], 0, "damaged at byte"),
+                                 (whole[:9] + bytes([whole[9] ^ 8]) + whole[10:], 0, "damaged at its start"),
+                                 (whole, 1 << 34, "damaged at byte %d" % len(whole)),  # huge and sparse
+                                 (newer(whole), 0, "written by a newer peaktop"),
+                                 (b"", 1 << 34, "not a session"), (b"nothing", 0, "not a session"), (b"", 0, "is empty")):
+        with open(damaged, "wb") as f:
+            f.write(content)
+            if size:
+                f.truncate(size)
+        line = refused(damaged, t.pid, status=4)
+        check(words in line and damaged in line, line)
+        check(" at byte" not in words or "were recovered" in line, line)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    check("no such process" in refused(path, "-p", ended.pid, status=1), "a process that has ended")
     check("No such file" in refused(session("missing"), t.pid), "no file")
     check("session file and a target" in refused(path), "no target")
 
