@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_chain DEPTH [SECONDS [MICROSECONDS]]: serve() calls a chain of DEPTH functions (1 to 8); in
- * one request of five the last one calls culprit(), which sleeps for 3 ms, or as long as given.
- * Beside each link of the chain stand calls that take next to nothing; the request itself takes some
- * 100 us of CPU. With REBUILT another build, in which all functions lie elsewhere.
+ * descend_chain DEPTH [SECONDS [MICROSECONDS]]: serve() calls a chain of DEPTH functions (1 to 8);
+ * in one request of five the last one calls culprit(), which sleeps for 3 ms, or as long as given.
+ * Beside each link of the chain stand calls that take next to nothing; the request itself takes
+ * some 100 us of CPU. With REBUILT another build, in which all functions lie elsewhere.
  */
 #include "target.h"
 

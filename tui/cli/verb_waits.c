@@ -307,8 +307,7 @@ static struct waits_config config_of(const struct options *o)
 	return (struct waits_config){.rsp_compat = o->rsp_compat,
 				     .group = o->per_process ? WAITS_BY_PROCESS : WAITS_BY_THREAD,
 				     .calls_only = o->nr_ops > 0,
-				     .no_critical =
-					 o->verb == VERB_CHAINS && !recorded && !deficit,
+				     .no_critical = o->verb == VERB_CHAINS && !recorded && !deficit,
 				     .no_chains = o->verb == VERB_CRITICAL && !recorded};
 }
 
