@@ -485,6 +485,8 @@ struct pt_control {
 	pt_u32 clock_tid;	 /* measure the clock's interrupts of this thread; 0: of none */
 	pt_u64 clocks, clock_ns; /* their number, and their time between their tracepoints */
 	pt_s32 stacks_left;	 /* stacks that may be copied until the collector refills this */
+	pt_u32 descend_sampled; /* 1: sample the stacks of the targets, in a call of f0 or not */
+	pt_u32 sampled_spare;
 	pt_u32 snapshots;	 /* 1: sample the stacks of running threads, inside f0 or not */
 	pt_s32 snapshots_left;
 	pt_u64 snapshots_done, snapshots_dropped, snapshot_ns; /* counts, and total cost in ns */

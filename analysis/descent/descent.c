@@ -17,10 +17,15 @@ enum {
 	MOVED_SLICES = 2,
 	MOVED_CALLS = 200,	/* calls to expect in the peak before it may count as moved */
 	MOVED_FACTOR = 20,	/* the peak has moved if fewer than 1/20 of these came */
+	/* samples that are enough for an answer by samples alone, and that are after SAMPLED_NS */
+	SAMPLED_ENOUGH = 400,
+	SAMPLED_FEW = 50,
 	STACKS_NS = 2000000000, /* the answer for a system call waits so long for stack samples */
 	/* the first decision about a function waits so long for stack samples */
 	SAMPLES_NS = 300000000,
 };
+
+#define SAMPLED_NS 6000000000ull
 
 void descent_options_init(struct rec_descent *options)
 {
@@ -105,7 +110,11 @@ static void decide_now(struct descent *d)
 void descent_stop(struct descent *d)
 {
 	decide_now(d);
-	end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
+	if (d->ask.sampled)
+		end(d, witnesses_count(d->witnesses) < SAMPLED_LEAST ? DESCENT_TOO_FEW
+								     : DESCENT_ROOT_CAUSE);
+	else
+		end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
 }
 
 enum descent_status descent_status(const struct descent *d)
@@ -121,6 +130,10 @@ static int arm_first(struct descent *d)
 	uint32_t f0 = root->function;
 
 	d->phase = PHASE_RUN;
+	if (d->ask.sampled) {
+		descent_arm_nothing(d);
+		return 0;
+	}
 	if (root->votes) { /* restored from a session: continue there */
 		descent_decide(d);
 		return descent_arm_live(d);
@@ -228,7 +241,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->nr_armed = d->nr_expand = d->nr_learn = 0;
 	d->epoch_armed = false;
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
-	d->first_start_ns = d->last_end_ns = 0;
+	d->first_start_ns = d->last_end_ns = d->first_call_ns = 0;
 	profile_init(&d->saved_start);
 	d->changed_since_saved = false;
 	d->scheduling_known = d->scheduling_unknown = 0;
@@ -349,7 +362,7 @@ static int take_call(struct descent *d, const struct rec_call *c)
 {
 	int err, late;
 
-	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || !is_asked(d, c))
+	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || d->ask.sampled || !is_asked(d, c))
 		return 0;
 	if (c->raw_ns > c->latency_ns && c->outcome != CALL_BLURRED)
 		change_probes(&d->change, c->raw_ns - c->latency_ns);
@@ -381,8 +394,28 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	return err ? err : late;
 }
 
+/* Counts a sample of a descent by samples alone: it was taken in f0, in whichever call. */
+static int take_sample(struct descent *d, const struct rec_witness *w)
+{
+	uint64_t samples;
+	int err;
+
+	if (d->phase != PHASE_RUN || w->op != d->ask.op || w->kind == WITNESS_SLEEP)
+		return 0;
+	err = witnesses_count_one(d->witnesses, w);
+	samples = witnesses_count(d->witnesses);
+	if (!d->first_call_ns)
+		d->first_call_ns = w->at_ns;
+	if (samples >= SAMPLED_ENOUGH ||
+	    (samples >= SAMPLED_FEW && w->at_ns - d->first_call_ns >= SAMPLED_NS))
+		end(d, DESCENT_ROOT_CAUSE);
+	return err;
+}
+
 static int take_witness(struct descent *d, const struct rec_witness *w)
 {
+	if (d->ask.sampled)
+		return take_sample(d, w);
 	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || w->op != d->ask.op)
 		return 0;
 	return witnesses_add(d->witnesses, w);

@@ -11,6 +11,9 @@ enum {
 	DESCENT_QUEUE = 256,
 	DESCENT_MAX_TARGETS = 1024,
 	DESCENT_HANDLERS = 8,
+	/* The callee of calls that were not timed is named if this many samples are below the
+	 * caller; fewer samples are no answer by samples alone. */
+	SAMPLED_LEAST = 8,
 };
 
 /*

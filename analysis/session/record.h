@@ -417,6 +417,8 @@ struct rec_descent {
 	   descent that goes on */
 	uint32_t resumes;
 	uint32_t choice; /* of the calls: enum descent_choice */
+	/* 1: the calls of f0 are too short to time their callees; samples in f0 answer instead */
+	uint32_t sampled;
 };
 
 enum call_outcome {
