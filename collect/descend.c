@@ -325,8 +325,9 @@ static void clocks_start(struct collector *c, struct descent_arming *d)
 void descend_clocks(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
-	bool run = d && (d->sampled || (d->function ? d->function->state != FUNCTION_OFF
-				     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF));
+	bool run =
+	    d && (d->sampled || (d->function ? d->function->state != FUNCTION_OFF
+					     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF));
 
 	if (!d || run == d->clocks_run)
 		return;

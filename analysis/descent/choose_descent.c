@@ -147,8 +147,7 @@ bool choose_instead(struct model *m, const struct descent_question *q,
 	if (waited.part <= MOSTLY_WAITED)
 		return false;
 	/* the long calls are long because of the host: the others are short */
-	if (op && is_short(op, (double)profile_quantile(&op->total, 0.5)) &&
-	    may_sample(m, op, q)) {
+	if (op && is_short(op, (double)profile_quantile(&op->total, 0.5)) && may_sample(m, op, q)) {
 		*ask = *asked;
 		ask_samples(ask);
 		ask->choice = DESCENT_BESIDE_WAITS;

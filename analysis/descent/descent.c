@@ -17,15 +17,10 @@ enum {
 	MOVED_SLICES = 2,
 	MOVED_CALLS = 200,	/* calls to expect in the peak before it may count as moved */
 	MOVED_FACTOR = 20,	/* the peak has moved if fewer than 1/20 of these came */
-	/* samples that are enough for an answer by samples alone, and that are after SAMPLED_NS */
-	SAMPLED_ENOUGH = 400,
-	SAMPLED_FEW = 50,
 	STACKS_NS = 2000000000, /* the answer for a system call waits so long for stack samples */
 	/* the first decision about a function waits so long for stack samples */
 	SAMPLES_NS = 300000000,
 };
-
-#define SAMPLED_NS 6000000000ull
 
 void descent_options_init(struct rec_descent *options)
 {
@@ -36,21 +31,6 @@ void descent_options_init(struct rec_descent *options)
 	    .max_depth = DESCENT_DEFAULT_DEPTH,
 	    .max_sites = 64,
 	};
-}
-
-const char *descent_status_text(enum descent_status s)
-{
-	static const char *const text[DESCENT_STATUSES] = {
-	    [DESCENT_ROOT_CAUSE] = "root cause found",
-	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
-	    [DESCENT_IN_PROGRESS] = "in progress",
-	    [DESCENT_CHANGED] = "distribution changed",
-	    [DESCENT_TOO_FEW] = "not enough calls",
-	    [DESCENT_TARGET_END] = "target ended",
-	    [DESCENT_PARTLY] = "partly explained",
-	};
-
-	return s < DESCENT_STATUSES ? text[s] : "unknown";
 }
 
 struct descent *descent_new(void)
@@ -110,9 +90,8 @@ static void decide_now(struct descent *d)
 void descent_stop(struct descent *d)
 {
 	decide_now(d);
-	if (d->ask.sampled)
-		end(d, witnesses_count(d->witnesses) < SAMPLED_LEAST ? DESCENT_TOO_FEW
-								     : DESCENT_ROOT_CAUSE);
+	if (d->ask.sampled && witnesses_count(d->witnesses) >= SAMPLED_LEAST)
+		end(d, DESCENT_ROOT_CAUSE);
 	else
 		end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
 }
@@ -352,7 +331,7 @@ static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 
 static bool is_asked(const struct descent *d, const struct rec_call *c)
 {
-	if (c->op != d->ask.op || c->outcome == CALL_OPEN)
+	if (c->op != d->ask.op || c->outcome == CALL_OPEN || d->ask.sampled)
 		return false;
 	return c->outcome == CALL_BLURRED ||
 	       (c->latency_ns >= d->ask.low_ns && c->latency_ns < d->ask.high_ns);
@@ -362,7 +341,7 @@ static int take_call(struct descent *d, const struct rec_call *c)
 {
 	int err, late;
 
-	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || d->ask.sampled || !is_asked(d, c))
+	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || !is_asked(d, c))
 		return 0;
 	if (c->raw_ns > c->latency_ns && c->outcome != CALL_BLURRED)
 		change_probes(&d->change, c->raw_ns - c->latency_ns);
@@ -397,17 +376,13 @@ static int take_call(struct descent *d, const struct rec_call *c)
 /* Counts a sample of a descent by samples alone: it was taken in f0, in whichever call. */
 static int take_sample(struct descent *d, const struct rec_witness *w)
 {
-	uint64_t samples;
 	int err;
 
 	if (d->phase != PHASE_RUN || w->op != d->ask.op || w->kind == WITNESS_SLEEP)
 		return 0;
 	err = witnesses_count_one(d->witnesses, w);
-	samples = witnesses_count(d->witnesses);
-	if (!d->first_call_ns)
-		d->first_call_ns = w->at_ns;
-	if (samples >= SAMPLED_ENOUGH ||
-	    (samples >= SAMPLED_FEW && w->at_ns - d->first_call_ns >= SAMPLED_NS))
+	d->first_call_ns = d->first_call_ns ? d->first_call_ns : w->at_ns;
+	if (descent_samples_suffice(d, w->at_ns))
 		end(d, DESCENT_ROOT_CAUSE);
 	return err;
 }

@@ -225,5 +225,9 @@ int descent_take_saved_profile(struct descent *d, const struct rec_profile *save
  */
 bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node);
 
+/* result_sampled.c: returns true if the samples until `now_ns` are enough for an answer by samples
+ * alone. */
+bool descent_samples_suffice(const struct descent *d, uint64_t now_ns);
+
 /* Fills *out with the frames of the stack samples that belong to an fnode. */
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);

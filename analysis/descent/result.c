@@ -27,6 +27,21 @@ const char *evidence_text(enum evidence e)
 	return e < EVIDENCE_KINDS ? text[e] : "unknown";
 }
 
+const char *descent_status_text(enum descent_status s)
+{
+	static const char *const text[DESCENT_STATUSES] = {
+	    [DESCENT_ROOT_CAUSE] = "root cause found",
+	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
+	    [DESCENT_IN_PROGRESS] = "in progress",
+	    [DESCENT_CHANGED] = "distribution changed",
+	    [DESCENT_TOO_FEW] = "not enough calls",
+	    [DESCENT_TARGET_END] = "target ended",
+	    [DESCENT_PARTLY] = "partly explained",
+	};
+
+	return s < DESCENT_STATUSES ? text[s] : "unknown";
+}
+
 static uint64_t rounded(double ns)
 {
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;

@@ -10,7 +10,13 @@
 #include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"
 
-enum { MAX_FUNCTIONS = 512 };
+enum {
+	MAX_FUNCTIONS = 512,
+	ENOUGH_SAMPLES = 400,
+	FEW_SAMPLES = 50, /* enough after FEW_NS */
+};
+
+#define FEW_NS 6000000000ull
 
 /* A function with this share of the time is a cause. */
 #define PATH_SHARE 0.1
@@ -211,6 +217,14 @@ static void add_path(struct builder *b, const struct function_time *t, uint64_t 
 	memcpy(path->pcs, n->own->pcs, sizeof(path->pcs));
 	result_sort_pcs(path);
 	set_kernel(path, n->own, n->own_run_ns);
+}
+
+bool descent_samples_suffice(const struct descent *d, uint64_t now_ns)
+{
+	uint64_t samples = witnesses_count(d->witnesses);
+
+	return samples >= ENOUGH_SAMPLES ||
+	       (samples >= FEW_SAMPLES && now_ns - d->first_call_ns >= FEW_NS);
 }
 
 int result_by_samples(struct builder *b)

@@ -67,8 +67,8 @@ void witnesses_forget(struct witnesses *w);
  */
 int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 /*
- * Counts a stack sample at once, whatever call it was in. Returns 0, -EINVAL (no frames), -ENOMEM or
- * -ENOSPC.
+ * Counts a stack sample at once, whatever call it was in. Returns 0, -EINVAL (no frames), -ENOMEM
+ * or -ENOSPC.
  */
 int witnesses_count_one(struct witnesses *w, const struct rec_witness *stack);
 /*

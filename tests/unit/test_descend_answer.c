@@ -128,8 +128,8 @@ static void the_answer_by_samples(void **state)
 	assert_non_null(strstr(sentence.data, "; by 400 CPU samples"));
 	buf_release(&sentence);
 	text = printed(output_descend_text, &r);
-	assert_non_null(strstr(text, "\n  20.0%          100%  serve\n"));
-	assert_non_null(strstr(text, "\n  80.0%         80.0%  helper\n"));
+	assert_non_null(strstr(text, "\n   20.0%          100%  serve\n"));
+	assert_non_null(strstr(text, "\n   80.0%         80.0%  helper\n"));
 	assert_non_null(strstr(text, "root cause found; not probed, 400 CPU samples"));
 	free(text);
 	text = printed(output_descend_json, &r);

@@ -48,8 +48,8 @@ void report_sampled_table(const struct descend_report *r, const struct descent_r
 		buf_putc(out, '\n');
 	}
 	if (s->nr_rest)
-		buf_printf(out, "  %s                %u other%s\n",
-			   format_percent_fixed(s->rest).s, s->nr_rest, s->nr_rest > 1 ? "s" : "");
+		buf_printf(out, "  %s                %u other%s\n", format_percent_fixed(s->rest).s,
+			   s->nr_rest, s->nr_rest > 1 ? "s" : "");
 }
 
 json_t *report_sampled_json(const struct descend_report *r, const struct descent_result *result)

@@ -46,9 +46,8 @@ static void put_path(struct buf *out, const struct descend_report *r,
 static void put_doubt(struct buf *out, const struct descend_report *r,
 		      const struct descent_result *result)
 {
-	uint64_t measurable = result->sampled.samples
-				  ? 0
-				  : report_below_measurable(r, result->latency_ns);
+	uint64_t measurable =
+	    result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
 
 	if (!result->nr_paths)
 		return;
