@@ -142,6 +142,7 @@ struct op {
 	 * distinguished from 0; measurable_ns is 0 if there is no such limit.
 	 */
 	uint64_t error_ns, measurable_ns;
+	uint64_t correction_ns; /* that cost, on average, in the last slice */
 	/* share of the target's CPU time in this operation, by samples; -1: not known */
 	double sampled_share;
 	uint64_t ticks; /* number of these samples */
