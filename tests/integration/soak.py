@@ -427,13 +427,17 @@ ROOM = 256  # KB by which the memory of a small process may differ
 class Lasting:
     """A watch in bursts and a screen that are there all the time, and what their processes and their target hold."""
 
+    # With slices this short, a front has all the slices that it keeps (MODEL_MAX_SLICES) after 3 minutes, and must not grow from then on.
+    INTERVAL = ["--interval", "0.05"]
+
     def __init__(self):
         self.target = Target("rates", 20000, 1000000, 100)
         self.target.go()
-        self.watch = subprocess.Popen([PEAKTOP, "watch", "-p", str(self.target.pid), "-f", "busy", "--json-lines", "--for", "1000000"],
+        self.watch = subprocess.Popen([PEAKTOP, "watch", "-p", str(self.target.pid), "-f", "busy", "--json-lines", "--for", "1000000",
+                                       *self.INTERVAL],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         EXIT.append(self.watch.kill)
-        self.screen = Screen(PEAKTOP, "-p", self.target.pid, "-f", "busy")
+        self.screen = Screen(PEAKTOP, "-p", self.target.pid, "-f", "busy", *self.INTERVAL)
         self.samples = collections.defaultdict(list)  # (whose, name of the process): (KB, descriptors)
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.sample)
