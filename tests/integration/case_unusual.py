@@ -161,6 +161,25 @@ class Restrict:
         self.write(self.before)
 
 
+# --- processes that end before they are measured
+
+@case("of two processes of one name, one ends while peaktop starts: the other is measured, and the exit status is 0")
+def one_ends():
+    name = "pair-%d" % os.getpid()
+    path = shutil.copy(os.path.join(TARGETS, "main_gone"), os.path.join(scratch(), name))
+    short, t = Target(path, 500, 1000, "keep"), Target(path, 500, 1000, "keep")
+    program = Peaktop("watch", "-n", name, "-f", "serve", "--json", "--for", 600, "--max-overhead", 100)
+    # its collector is there, so that it has chosen its targets
+    wait_for(lambda: len(family(program.pid)) > 1 or program.process.poll() is not None, "the collector is there")
+    short.end()
+    program.armed(t.pid)
+    t.go()
+    truth = t.truth()
+    equal("exit status of peaktop", program.stop(), 0)
+    equal("calls", operation(program.document(), "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+
+
 # --- text in anonymous memory
 
 @case("text that was moved to anonymous memory: its functions are refused with the reason, at once and by each verb")
