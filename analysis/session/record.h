@@ -376,10 +376,10 @@ struct rec_mark {
 struct rec_symbol {
 	uint32_t module;
 	uint64_t offset;
-	const char *symbol;
-	const char *function; /* demangled */
+	const char *symbol, *function; /* linkage name; demangled */
 	const char *file;
 	uint32_t line;
+	const char *parameters; /* only if asked for: analysis/session/parameters.h; else "" */
 };
 
 /*

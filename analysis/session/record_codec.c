@@ -88,7 +88,7 @@ static STRUCT_TABLE(rec_mark,
 	FIELDS(rec_mark, at_ns, label));
 
 STRUCT_TABLE(rec_symbol,
-	FIELDS(rec_symbol, module, offset, symbol, function, file, line));
+	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
 
 static STRUCT_TABLE(rec_code,
 	FIELDS(rec_code, module, offset));
