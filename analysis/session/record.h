@@ -167,9 +167,9 @@ struct rec_module {
 struct rec_mapping {
 	uint32_t pid;
 	uint32_t module;
-	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* in the file */
-	uint32_t gone;	     /* 1: this mapping was unmapped */
+	uint64_t start, end;   /* addresses */
+	uint64_t offset;       /* in the file */
+	uint32_t gone, copied; /* 1: it was unmapped; it is anonymous memory with a copy */
 };
 
 struct rec_op {

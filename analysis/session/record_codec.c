@@ -30,7 +30,7 @@ static STRUCT_TABLE(rec_module,
 	FIELDS(rec_module, module, dev, inode, path, size));
 
 static STRUCT_TABLE(rec_mapping,
-	FIELDS(rec_mapping, pid, module, start, end, offset, gone));
+	FIELDS(rec_mapping, pid, module, start, end, offset, gone, copied));
 
 STRUCT_TABLE(rec_op,
 	FIELDS(rec_op, op, layer, name, label, requested, module, module_id, offset),
