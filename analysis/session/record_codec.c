@@ -30,7 +30,7 @@ static STRUCT_TABLE(rec_module,
 	FIELDS(rec_module, module, dev, inode, path, size));
 
 static STRUCT_TABLE(rec_mapping,
-	FIELDS(rec_mapping, pid, module, start, end, offset, gone));
+	FIELDS(rec_mapping, pid, module, start, end, offset, gone, copied));
 
 STRUCT_TABLE(rec_op,
 	FIELDS(rec_op, op, layer, name, label, requested, module, module_id, offset),
@@ -88,7 +88,7 @@ static STRUCT_TABLE(rec_mark,
 	FIELDS(rec_mark, at_ns, label));
 
 STRUCT_TABLE(rec_symbol,
-	FIELDS(rec_symbol, module, offset, symbol, function, file, line));
+	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
 
 static STRUCT_TABLE(rec_code,
 	FIELDS(rec_code, module, offset));
@@ -97,7 +97,8 @@ static STRUCT_TABLE(rec_descent,
 	FIELDS(rec_descent, op),
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
-	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice));
+	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice,
+	       sampled));
 
 static STRUCT_TABLE(rec_call_site,
 	FIELDS(rec_call_site, offset, ret, kind, flags, block),

@@ -9,6 +9,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/json_put.h"
+#include "tui/report/output_descend_sampled.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 
@@ -450,6 +451,10 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		json_put_u64(o, "mean_ns", result->latency_ns);
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));
 		json_put(o, "missing", missing_json(r->driver, result));
+	}
+	if (result->sampled.samples) {
+		json_put_u64(o, "mean_ns", result->latency_ns);
+		json_put(o, "sampled", report_sampled_json(r, result));
 	}
 	json_put(o, "paths", report_paths_json(r, result));
 	if (result->nr_callers) {
