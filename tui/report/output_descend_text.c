@@ -232,12 +232,12 @@ void report_causes(struct buf *out, const struct descend_report *r,
 	put_doubt(out, r, result);
 	if (result->nr_paths && result->paths[0].nr_frames)
 		put_causes(out, r, result);
-	else if (result->refused[0])
-		buf_printf(out,
-			   "no answer, because its figures contradict each other: %s; run it again",
-			   result->refused);
 	else
-		buf_printf(out, "no cause was found (%s)", report_status(r, result));
+		buf_printf(out,
+			   result->refused[0] ? "no answer, because its figures contradict each "
+						"other: %s; run it again"
+					      : "no cause was found (%s)",
+			   result->refused[0] ? result->refused : report_status(r, result));
 }
 
 void output_descend_sentence(const struct descend_report *r, struct buf *out)
