@@ -232,12 +232,12 @@ void report_causes(struct buf *out, const struct descend_report *r,
 	put_doubt(out, r, result);
 	if (result->nr_paths && result->paths[0].nr_frames)
 		put_causes(out, r, result);
-	else
+	else if (result->refused[0])
 		buf_printf(out,
-			   result->refused[0] ? "no answer, because its figures contradict each "
-						"other: %s; run it again"
-					      : "no cause was found (%s)",
-			   result->refused[0] ? result->refused : report_status(r, result));
+			   "no answer, because its figures contradict each other: %s; run it again",
+			   result->refused);
+	else
+		buf_printf(out, "no cause was found (%s)", report_status(r, result));
 }
 
 void output_descend_sentence(const struct descend_report *r, struct buf *out)
@@ -484,13 +484,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
 {
 	struct descent_result result;
-	struct buf out, line;
+	struct buf out = {.max = MAX_OUTPUT}, line = {.max = MAX_OUTPUT};
 	int err = report_result(r, &result);
 
 	if (err)
 		return err;
-	buf_init(&out, MAX_OUTPUT);
-	buf_init(&line, MAX_OUTPUT);
 	output_descend_sentence(r, &line);
 	output_wrap(&out, &line, o, "", 0);
 	buf_release(&line);
