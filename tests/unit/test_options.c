@@ -77,6 +77,7 @@ static const char *const forms[NR_FORMS][8] = {
     [FORM_RECORD] = {"record", "-p", "1", "-o", "x"},
     [FORM_RESUME] = {"resume", "x", "-p", "1"},
     [FORM_DIFF] = {"diff", "x", "y"},
+    [FORM_WHY] = {"why", "x"},
     [FORM_EXPORT] = {"export", "x", "--format", "json"},
     [FORM_DOCTOR] = {"doctor"},
     [FORM_COVERAGE] = {"doctor", "-p", "1"},
@@ -91,7 +92,10 @@ static const char *value_of(const struct option_row *row)
 	case OPTION_WHOLE:
 		return "1";
 	default:
-		return row->id == OPT_PEAK ? "1" : "main";
+		return row->id == OPT_PEAK	  ? "1"
+		       : row->id == OPT_RING	  ? "64M"
+		       : !strcmp(row->name, "at") ? "03:12"
+						  : "main";
 	}
 }
 

@@ -238,8 +238,8 @@ const struct verb_row verb_rows[] = {
      F(WHY),
      {"FILE [--at TIME | --slowest N] [--op OP]", NULL},
      "explain slow calls that are over",
-     "Explain calls that record --ring kept because they were slower than usual: what each of them "
-     "waited for. This needs no privileges.",
+     "Explain calls that a ring kept (peaktop record --ring) because they were slower than usual: "
+     "what each of them waited for. This needs no privileges.",
      {"peaktop why redis.peaktop --slowest 1", "peaktop why redis.peaktop --at 03:12 --op fsync",
       NULL}},
     {"export",
