@@ -158,6 +158,7 @@ const char *event_kind_name(enum event_kind kind)
 	    [EVENT_WARNING] = "warning",
 	    [EVENT_DESCENT] = "descent",
 	    [EVENT_MARK] = "saved",
+	    [EVENT_BOOKMARK] = "bookmark",
 	    [EVENT_CHOICE] = "threads chosen",
 	};
 

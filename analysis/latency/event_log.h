@@ -38,9 +38,10 @@ enum event_kind {
 	EVENT_FUSE,	     /* a probe was hit too often and was removed */
 	EVENT_LOSS,	     /* something is missing from the result */
 	EVENT_WARNING,
-	EVENT_DESCENT, /* the search for a cause began */
-	EVENT_MARK,    /* the session was saved */
-	EVENT_CHOICE,  /* other threads were chosen */
+	EVENT_DESCENT,	/* the search for a cause began */
+	EVENT_MARK,	/* the session was saved */
+	EVENT_BOOKMARK, /* a note of the user; last_ns: the end of the time that it is about */
+	EVENT_CHOICE,	/* other threads were chosen */
 	EVENT_KINDS
 };
 

@@ -183,6 +183,7 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_constant(m, rec);
 	case REC_SITE:
 	case REC_MARK:
+	case REC_BOOKMARK:
 	case REC_DESCENT:
 	case REC_FNODE_LOST:
 		model_events_record(m, rec);

@@ -80,6 +80,7 @@ enum record_type {
 	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	REC_BOOKMARK,	     /* the user's note about a time of the session */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -373,6 +374,11 @@ struct rec_mark {
 	const char *label;
 };
 
+struct rec_bookmark {
+	uint64_t start_ns, end_ns; /* the time that the note is about */
+	const char *note;
+};
+
 struct rec_symbol {
 	uint32_t module;
 	uint64_t offset;
@@ -609,6 +615,7 @@ struct record {
 		struct rec_check check;
 		struct rec_constant constant;
 		struct rec_mark mark;
+		struct rec_bookmark bookmark;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
 		struct rec_callees callees;

@@ -86,6 +86,8 @@ static STRUCT_TABLE(rec_constant,
 
 static STRUCT_TABLE(rec_mark,
 	FIELDS(rec_mark, at_ns, label));
+static STRUCT_TABLE(rec_bookmark,
+	FIELDS(rec_bookmark, start_ns, end_ns, note));
 
 STRUCT_TABLE(rec_symbol,
 	FIELDS(rec_symbol, module, offset, symbol, function, file, line));
@@ -251,6 +253,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
 	    [REC_MARK] = &rec_mark_layout,
+	    [REC_BOOKMARK] = &rec_bookmark_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
 	    [REC_CALLEES] = &rec_callees_layout,

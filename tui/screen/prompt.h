@@ -20,6 +20,7 @@ enum prompt_kind {
 	PROMPT_SNAPSHOT,
 	PROMPT_VIEW_TEXT,
 	PROMPT_JUMP,
+	PROMPT_BOOKMARK,
 };
 
 enum { PROMPT_TEXT_MAX = 512 };

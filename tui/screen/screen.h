@@ -180,6 +180,7 @@ enum screen_action_type {
 	SCREEN_CHOOSE_THREAD,
 	SCREEN_WAITS_CHANGE, /* flag: enum screen_waits_change */
 	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
+	SCREEN_BOOKMARK,     /* text: the note; at_ns, end_ns: the time that it is about */
 	SCREEN_RESUME, /* live: go on with the saved descent although latencies have changed */
 };
 
@@ -193,7 +194,7 @@ struct screen_action {
 	uint32_t layers;
 	int flag;
 	int step;
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns;
 	uint32_t module; /* a place in code, with the module's number in REC_MODULE */
 	uint64_t offset;
 };

@@ -30,6 +30,7 @@ struct view_methods {
 	const char *name; /* of this kind of view, for the status line and for file names */
 	enum keymap keymap;
 	const struct view_hint *hints; /* ends with REQUEST_NONE */
+	bool travels; /* shows screen_model(): in the past, what was measured then */
 	void (*close)(struct view *v); /* free the view */
 	void (*draw)(const struct view *v, struct grid *g, struct rect r);
 	/* optional: handle a key before the key tables; true = handled */
