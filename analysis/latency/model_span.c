@@ -44,6 +44,15 @@ static uint64_t nearest_end(const struct model *m, uint64_t at)
 	return best;
 }
 
+/* Returns how much of the slice lies in the span. */
+static uint64_t common(const struct span *span, const struct slice *one)
+{
+	uint64_t from = one->start_ns > span->start_ns ? one->start_ns : span->start_ns,
+		 to = one->end_ns < span->end_ns ? one->end_ns : span->end_ns;
+
+	return to > from ? to - from : 0;
+}
+
 /* Makes the span longer by the merged slices of which it covers a part. */
 static void widen(const struct slices *s, uint64_t interval, struct span *span)
 {
@@ -51,13 +60,10 @@ static void widen(const struct slices *s, uint64_t interval, struct span *span)
 
 	for (unsigned int i = 0; i < s->nr; i++) {
 		const struct slice *one = &s->slice[i];
-		uint64_t length = one->end_ns - one->start_ns, from, to, part;
+		uint64_t length = one->end_ns - one->start_ns, part = common(span, one);
 
 		if (length <= interval + interval / 2)
 			continue;
-		from = one->start_ns > span->start_ns ? one->start_ns : span->start_ns;
-		to = one->end_ns < span->end_ns ? one->end_ns : span->end_ns;
-		part = to > from ? to - from : 0;
 		if (2 * part <= length && 2 * part <= span->end_ns - span->start_ns)
 			continue;
 		if (one->start_ns < wide.start_ns)
@@ -155,28 +161,45 @@ static int copy_samples(struct samples *to, const struct samples *from, const st
 	return 0;
 }
 
+static int copy_slice(struct model *part, struct op_state *op, const struct op_state *from,
+		      const struct slice *one)
+{
+	size_t before = op->slices.bytes;
+	uint64_t min_ns, max_ns;
+
+	if (slices_add(&op->slices, one, 0))
+		return -1;
+	part->slice_bytes += op->slices.bytes - before;
+	extremes(&from->pub.total, one, &min_ns, &max_ns);
+	model_add_slice(&op->pub.total, one, min_ns, max_ns);
+	profile_init(&op->pub.recent);
+	model_add_slice(&op->pub.recent, one, min_ns, max_ns);
+	op->pub.seen_calls += one->seen;
+	op->slices_ns += one->end_ns - one->start_ns;
+	op->armed_ns += one->armed_ns;
+	return 0;
+}
+
+/*
+ * The slices whose middle is in the span. Those of an operation that is sampled in bursts have ends
+ * of their own: if there is none, take the one that covers most of the span.
+ */
 static int copy_slices(struct model *part, struct op_state *op, const struct op_state *from,
 		       const struct span *span)
 {
+	const struct slice *most = NULL;
+
 	for (unsigned int i = 0; i < from->slices.nr; i++) {
 		const struct slice *one = &from->slices.slice[i];
-		size_t before = op->slices.bytes;
-		uint64_t min_ns, max_ns;
 
-		if (!is_within(span, one))
-			continue;
-		if (slices_add(&op->slices, one, 0))
+		if (is_within(span, one) && copy_slice(part, op, from, one))
 			return -1;
-		part->slice_bytes += op->slices.bytes - before;
-		extremes(&from->pub.total, one, &min_ns, &max_ns);
-		model_add_slice(&op->pub.total, one, min_ns, max_ns);
-		profile_init(&op->pub.recent);
-		model_add_slice(&op->pub.recent, one, min_ns, max_ns);
-		op->pub.seen_calls += one->seen;
-		op->slices_ns += one->end_ns - one->start_ns;
-		op->armed_ns += one->armed_ns;
+		if (common(span, one) && (!most || common(span, one) > common(span, most)))
+			most = one;
 	}
-	return 0;
+	if (op->slices.nr || !most || from->scale.gap <= 0)
+		return 0;
+	return copy_slice(part, op, from, most);
 }
 
 static int copy_op(struct model *part, const struct op_state *from, const struct span *span)

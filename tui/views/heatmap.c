@@ -184,18 +184,23 @@ static void count_buckets(struct heatmap *h, const struct slice *s, int col, int
 	}
 }
 
-/* As model_span() chooses slices. */
-static bool is_in_part(const struct heatmap_span *span, const struct slice *s)
+/* The calls of the part in each row. */
+static void count_part(struct heatmap *h, const struct profile *part)
 {
-	uint64_t middle = s->start_ns + (s->end_ns - s->start_ns) / 2;
+	for (unsigned int i = h->low; i < PT_BUCKETS; i++) {
+		unsigned int row = (i - h->low) / h->per_row;
 
-	return middle >= span->start_ns && middle < span->end_ns;
+		if (row >= (unsigned int)h->rows)
+			return;
+		h->row[row] += part->count[i];
+		h->calls += part->count[i];
+	}
 }
 
 static void count_slice(struct heatmap *h, const struct heatmap_span *span, const struct slice *s)
 {
 	uint64_t from, to, parts, end = h->first + (uint64_t)h->cols, cursor;
-	bool in_span = !span->part || is_in_part(span, s);
+	bool in_span = !span->part;
 	int col, columns;
 
 	columns_of(span, s, &from, &to);
@@ -284,6 +289,8 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	unwatch_off(h, span);
 	for (unsigned int k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
+	if (span->part && h->cursor_col < 0)
+		count_part(h, span->part);
 	for (size_t i = 0; i < cells; i++)
 		if (h->cell[i] > max)
 			max = h->cell[i];

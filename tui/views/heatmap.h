@@ -51,8 +51,9 @@ struct heatmap_span {
 	bool cursor;		     /* there is a cursor, whose time must be in the window */
 	uint64_t cursor_ns;
 	unsigned int cursor_bucket;
-	/* without a cursor, `row` counts the calls of this part only, and it is in the window */
-	bool part;
+	/* a part of the run, which is in the window: without a cursor, `row` counts its calls.
+	 * NULL: no part */
+	const struct profile *part;
 	uint64_t start_ns, end_ns;
 	/* show 1 / 2^zoom of the doublings of `total`, as near to bucket `centre` as possible */
 	unsigned int zoom, centre;

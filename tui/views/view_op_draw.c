@@ -217,7 +217,7 @@ static struct heatmap_span span_of(const struct view_op *v, int cols)
 	    .cursor = v->pane == PANE_MAP,
 	    .cursor_ns = v->cursor_ns,
 	    .cursor_bucket = v->cursor_bucket,
-	    .part = v->op->past,
+	    .part = v->op->past ? &op->total : NULL,
 	    .start_ns = v->op->start_ns,
 	    .end_ns = v->op->end_ns,
 	    .zoom = v->zoom,
