@@ -78,6 +78,7 @@ static const struct binding built_in[] = {
     {KEYMAP_ALL, '(', 0, REQUEST_SHORTER_SPAN},
     {KEYMAP_ALL, ')', 0, REQUEST_LONGER_SPAN},
     {KEYMAP_ALL, '0', 0, REQUEST_NOW},
+    {KEYMAP_ALL, 'D', 0, REQUEST_COMPARE},
     {KEYMAP_ALL, 'B', 0, REQUEST_BOOKMARK},
     {KEYMAP_ALL, '\'', 0, REQUEST_NEXT_BOOKMARK},
     {KEYMAP_ALL, 'w', 0, REQUEST_SNAPSHOT},

@@ -21,6 +21,7 @@ enum prompt_kind {
 	PROMPT_VIEW_TEXT,
 	PROMPT_JUMP,
 	PROMPT_BOOKMARK,
+	PROMPT_COMPARE,
 };
 
 enum { PROMPT_TEXT_MAX = 512 };

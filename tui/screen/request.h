@@ -82,6 +82,7 @@
 	REQUEST(SHORTER_SPAN, "shorter-span", "Show half as much of the past")                     \
 	REQUEST(LONGER_SPAN, "longer-span", "Show twice as much of the past")                      \
 	REQUEST(NOW, "now", "Go back from the past to now")                                        \
+	REQUEST(COMPARE, "compare", "Compare what is shown with another span or a saved session")  \
 	REQUEST(BOOKMARK, "bookmark", "Set a bookmark with a note at the time that is shown")      \
 	REQUEST(NEXT_BOOKMARK, "next-bookmark", "Show the time of the next older bookmark")        \
 	GROUP("Saving")                                                                            \

@@ -198,6 +198,9 @@ bool screen_past_request(struct screen *s, enum request request)
 	case REQUEST_NOW:
 		now(s);
 		return true;
+	case REQUEST_COMPARE:
+		screen_open_prompt(s, PROMPT_COMPARE);
+		return true;
 	case REQUEST_BOOKMARK:
 		screen_open_prompt(s, PROMPT_BOOKMARK);
 		return true;

@@ -93,6 +93,12 @@ void screen_past_end(struct screen *s);
 void screen_past_span(const struct screen *s, uint64_t *start_ns, uint64_t *end_ns);
 /* True if the request moves in time. */
 bool screen_travels(enum request request);
+/* Comparisons: screen_compare.c. Write a span that the present one could be compared with. */
+void screen_compare_default(const struct screen *s, char *out, size_t size);
+/* Compare what is shown with another span, or with the session in a file. */
+void screen_compare(struct screen *s, const char *with);
+/* "90", "1.5", "1:30", "1:00:30" to nanoseconds; false when it is no time. */
+bool screen_parse_time(const char *text, uint64_t *ns);
 /* Carry out a request about time. False: another request. */
 bool screen_past_request(struct screen *s, enum request request);
 /* Handle a click on a candidate of the prompt, or on a layer of the menu. */

@@ -55,27 +55,28 @@ void screen_open_prompt(struct screen *s, enum prompt_kind kind)
 		snprintf(ending, sizeof(ending), "-%s.txt", s->top->methods->name);
 		default_name(s, ending, name, sizeof(name));
 	}
+	if (kind == PROMPT_COMPARE)
+		screen_compare_default(s, name, sizeof(name));
 	prompt_open(&s->prompt, kind, name);
 	if (kind == PROMPT_WATCH)
 		screen_act(s, (struct screen_action){.type = SCREEN_SEARCH});
 }
 
-/* "90", "1.5", "1:30" to nanoseconds; false when it is no time. */
-static bool parse_time(const char *text, uint64_t *ns)
+bool screen_parse_time(const char *text, uint64_t *ns)
 {
 	char *end;
-	double v, minutes = 0;
+	double v, sum = 0;
 
 	if (!*text || strspn(text, "0123456789.:") != strlen(text))
 		return false;
 	v = strtod(text, &end);
-	if (*end == ':') {
-		minutes = v;
+	for (int parts = 1; *end == ':' && parts < 3; parts++) {
+		sum = 60 * (sum + v);
 		v = strtod(end + 1, &end);
 	}
-	if (*end || v < 0 || minutes < 0 || minutes > 1e7 || v > 1e9)
+	if (*end || v < 0 || v > 1e9 || sum < 0 || sum > 6e8)
 		return false;
-	*ns = (uint64_t)((minutes * 60 + v) * 1e9);
+	*ns = (uint64_t)((sum + v) * 1e9);
 	return true;
 }
 
@@ -111,12 +112,15 @@ static void accept(struct screen *s)
 	case PROMPT_VIEW_TEXT:
 		a.type = SCREEN_VIEW_TEXT_WRITE;
 		break;
+	case PROMPT_COMPARE:
+		screen_compare(s, text);
+		return;
 	case PROMPT_BOOKMARK:
 		a.type = SCREEN_BOOKMARK;
 		screen_past_span(s, &a.at_ns, &a.end_ns);
 		break;
 	case PROMPT_JUMP:
-		if (!parse_time(text, &a.at_ns)) {
+		if (!screen_parse_time(text, &a.at_ns)) {
 			screen_message(s, NOTE_ERROR, "not a time; give seconds or m:ss");
 			return;
 		}

@@ -72,6 +72,7 @@ struct view {
  * The views that the screen opens by itself (tui/views/views.h has them). Each function returns a
  * new view that is not yet on the stack, or NULL without memory.
  */
+struct screen_diff;
 struct screen_views {
 	struct view *(*picker)(struct screen *s);
 	struct view *(*operations)(struct screen *s);
@@ -82,4 +83,5 @@ struct screen_views {
 	struct view *(*events)(struct screen *s);
 	struct view *(*threads)(struct screen *s);
 	struct view *(*waits)(struct screen *s, enum screen_waits what);
+	struct view *(*diff)(struct screen *s, const struct screen_diff *d);
 };
