@@ -117,7 +117,9 @@ int event_log_copy(struct event_log *to, const struct event_log *from, uint64_t 
 	for (size_t i = event_log_nr(from); i-- > 0;) {
 		const struct event *e = newest(from, i);
 
-		if (e->at_ns <= end_ns && e->last_ns > start_ns && !append(to, e))
+		bool after = !start_ns || e->last_ns > start_ns;
+
+		if (e->at_ns <= end_ns && after && !append(to, e))
 			return -ENOMEM;
 	}
 	return 0;

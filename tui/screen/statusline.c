@@ -118,7 +118,8 @@ void status_update(struct status *st, struct model *m)
 		st->at_ns = model_elapsed_ns(m);
 }
 
-void status_clock(char *out, size_t size, uint64_t ns)
+/* "1:05", "3:05:07"; with tenths of a second if there is a fraction. */
+static void clock_text(char *out, size_t size, uint64_t ns)
 {
 	unsigned long long s = ns / 1000000000, tenths = (ns % 1000000000 + 50000000) / 100000000;
 
@@ -136,8 +137,8 @@ void status_span(char *out, size_t size, uint64_t start_ns, uint64_t end_ns)
 {
 	char from[32], to[32];
 
-	status_clock(from, sizeof(from), start_ns);
-	status_clock(to, sizeof(to), end_ns);
+	clock_text(from, sizeof(from), start_ns);
+	clock_text(to, sizeof(to), end_ns);
 	snprintf(out, size, "%s-%s", from, to);
 }
 
@@ -197,9 +198,9 @@ static void make_parts(const struct status *st, const char *view, struct status_
 	state_part(st, &p[STATE]);
 	snprintf(p[VIEW].text, sizeof(p->text), "%s", view);
 	p[VIEW].rank = 6;
-	status_clock(at, sizeof(at), st->at_ns / 1000000000 * 1000000000);
+	clock_text(at, sizeof(at), st->at_ns / 1000000000 * 1000000000);
 	if (st->replay && st->total_ns) {
-		status_clock(total, sizeof(total), st->total_ns / 1000000000 * 1000000000);
+		clock_text(total, sizeof(total), st->total_ns / 1000000000 * 1000000000);
 		snprintf(p[CLOCK].text, sizeof(p->text), "%s of %s", at, total);
 	} else if (st->target[0]) {
 		snprintf(p[CLOCK].text, sizeof(p->text), "%s", at);

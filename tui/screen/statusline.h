@@ -35,10 +35,7 @@ struct status {
 
 /* Update host, target, cost, seen and lost from the model. */
 void status_update(struct status *st, struct model *m);
-/* Write a time since the start as clocks do: "1:05", "3:05:07"; with tenths of a second if it has a
- * fraction. */
-void status_clock(char *out, size_t size, uint64_t ns);
-/* Write a span: "0:12-0:13". */
+/* Write a span of times since the start: "0:12-0:13", "1:05:07.5-1:06:00". */
 void status_span(char *out, size_t size, uint64_t start_ns, uint64_t end_ns);
 /* Write a wall clock in ns as time of day: "22:13:32 UTC"; "" for 0. */
 void status_day_time(char *out, size_t size, uint64_t realtime_ns);
