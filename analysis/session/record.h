@@ -370,13 +370,8 @@ struct rec_constant {
 };
 
 struct rec_mark {
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns; /* end_ns: of a bookmark, where its time ends */
 	const char *label;
-};
-
-struct rec_bookmark {
-	uint64_t start_ns, end_ns; /* the time that the note is about */
-	const char *note;
 };
 
 struct rec_symbol {
@@ -614,8 +609,7 @@ struct record {
 		struct rec_refused refused;
 		struct rec_check check;
 		struct rec_constant constant;
-		struct rec_mark mark;
-		struct rec_bookmark bookmark;
+		struct rec_mark mark; /* REC_MARK and REC_BOOKMARK */
 		struct rec_symbol symbol;
 		struct rec_descent descent;
 		struct rec_callees callees;

@@ -39,9 +39,9 @@ static int nr_on_axis(const struct grid *g, const char *text)
 static void bookmark(struct harness *h, uint64_t start_s, uint64_t end_s, const char *note)
 {
 	synth_feed(h->model, (struct record){.type = REC_BOOKMARK,
-					     .bookmark = {.start_ns = start_s * SYNTH_SECOND,
-							  .end_ns = end_s * SYNTH_SECOND,
-							  .note = note}});
+					     .mark = {.at_ns = start_s * SYNTH_SECOND,
+						      .end_ns = end_s * SYNTH_SECOND,
+						      .label = note}});
 }
 
 /* [ and ] show a second, ( and ) change how much is shown, 0 goes back. */

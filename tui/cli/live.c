@@ -190,10 +190,6 @@ static void live_action(struct live *l, const struct screen_action *a)
 		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
 		break;
 	case SCREEN_BOOKMARK:
-		front_bookmark(l->front, a->at_ns, a->end_ns, a->text);
-		screen_message(l->screen, NOTE_INFO,
-			       "bookmark set; w writes it with the session, v lists it");
-		break;
 	case SCREEN_SNAPSHOT_WRITE:
 	case SCREEN_VIEW_TEXT_WRITE:
 	case SCREEN_CONFIGURE:

@@ -301,7 +301,7 @@ void front_bookmark(struct front *f, uint64_t start_ns, uint64_t end_ns, const c
 {
 	struct record rec = {.type = REC_BOOKMARK};
 
-	rec.bookmark = (struct rec_bookmark){.start_ns = start_ns, .end_ns = end_ns, .note = note};
+	rec.mark = (struct rec_mark){.at_ns = start_ns, .end_ns = end_ns, .label = note};
 	front_feed(f, &rec);
 }
 
