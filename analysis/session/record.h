@@ -2,15 +2,14 @@
 /*
  * The records of the one stream (docs/architecture.md, "The one stream").
  *
- * Everything above the collector consumes one ordered stream of these and
- * cannot tell whether it comes from a live collector, a saved session or a
- * test. Requests (front to collector) are records too; they are never saved.
+ * Everything above the collector consumes one ordered stream of these and cannot tell whether it
+ * comes from a live collector, a saved session or a test. Requests (front to collector) are records
+ * too; they are never saved.
  *
- * Times are nanoseconds. `_ns` of an instant is time since the start of the
- * session on CLOCK_MONOTONIC; META says which instant that was. Text is
- * whatever bytes the host gave (not trusted, not sanitised); never NULL once
- * decoded, "" where unknown. Arrays point into memory that the decoder owns.
- * New fields are appended to a record, never inserted: a reader takes what it
+ * Times are nanoseconds. `_ns` of an instant is time since the start of the session on
+ * CLOCK_MONOTONIC; META says which instant that was. Text is whatever bytes the host gave (not
+ * trusted, not sanitised); never NULL once decoded, "" where unknown. Arrays point into memory that
+ * the decoder owns. New fields are appended to a record, never inserted: a reader takes what it
  * knows and gives 0 or "" to what an older writer left out.
  */
 #pragma once
@@ -609,7 +608,7 @@ struct record {
 		struct rec_refused refused;
 		struct rec_check check;
 		struct rec_constant constant;
-		struct rec_mark mark; /* REC_MARK and REC_BOOKMARK */
+		struct rec_mark mark;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
 		struct rec_callees callees;
