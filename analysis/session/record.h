@@ -2,15 +2,14 @@
 /*
  * The records of the one stream (docs/architecture.md, "The one stream").
  *
- * Everything above the collector consumes one ordered stream of these and
- * cannot tell whether it comes from a live collector, a saved session or a
- * test. Requests (front to collector) are records too; they are never saved.
+ * Everything above the collector consumes one ordered stream of these and cannot tell whether it
+ * comes from a live collector, a saved session or a test. Requests (front to collector) are records
+ * too; they are never saved.
  *
- * Times are nanoseconds. `_ns` of an instant is time since the start of the
- * session on CLOCK_MONOTONIC; META says which instant that was. Text is
- * whatever bytes the host gave (not trusted, not sanitised); never NULL once
- * decoded, "" where unknown. Arrays point into memory that the decoder owns.
- * New fields are appended to a record, never inserted: a reader takes what it
+ * Times are nanoseconds. `_ns` of an instant is time since the start of the session on
+ * CLOCK_MONOTONIC; META says which instant that was. Text is whatever bytes the host gave (not
+ * trusted, not sanitised); never NULL once decoded, "" where unknown. Arrays point into memory that
+ * the decoder owns. New fields are appended to a record, never inserted: a reader takes what it
  * knows and gives 0 or "" to what an older writer left out.
  */
 #pragma once
@@ -80,6 +79,7 @@ enum record_type {
 	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	REC_BOOKMARK,	     /* the user's note about a time of the session */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -369,7 +369,7 @@ struct rec_constant {
 };
 
 struct rec_mark {
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns; /* end_ns: of a bookmark, where its time ends */
 	const char *label;
 };
 

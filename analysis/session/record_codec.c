@@ -85,7 +85,7 @@ static STRUCT_TABLE(rec_constant,
 	FIELDS(rec_constant, name, low_ns, high_ns, measured));
 
 static STRUCT_TABLE(rec_mark,
-	FIELDS(rec_mark, at_ns, label));
+	FIELDS(rec_mark, at_ns, label, end_ns));
 
 STRUCT_TABLE(rec_symbol,
 	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
@@ -252,6 +252,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
 	    [REC_MARK] = &rec_mark_layout,
+	    [REC_BOOKMARK] = &rec_mark_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
 	    [REC_CALLEES] = &rec_callees_layout,
