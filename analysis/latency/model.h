@@ -119,7 +119,7 @@ struct op {
 	uint32_t op;
 	enum layer layer;
 	const char *name, *label, *requested, *module, *placement;
-	const char *parameters; /* of a function: analysis/session/parameters.h; or NULL */
+	const char *parameters; /* of a function: analysis/base/parameters.h; or NULL */
 	const char *shown; /* of a function: its label without parameters; else label or name */
 	uint64_t offset;
 	uint32_t module_id;

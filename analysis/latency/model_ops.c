@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of the operations: their identity and their texts. */
 #include "analysis/base/array.h"
+#include "analysis/base/parameters.h"
 #include "analysis/latency/model_impl.h"
-#include "analysis/session/parameters.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -379,7 +379,7 @@ struct rec_symbol {
 	const char *symbol, *function; /* linkage name; demangled */
 	const char *file;
 	uint32_t line;
-	const char *parameters; /* only if asked for: analysis/session/parameters.h; else "" */
+	const char *parameters; /* only if asked for: analysis/base/parameters.h; else "" */
 };
 
 /*
