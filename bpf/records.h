@@ -306,9 +306,12 @@ struct pt_group {
 	char part[PT_GROUP_LEVELS][PT_GROUP_NAME];
 };
 
-struct pt_quota { /* of a cgroup: so much CPU time in each period; 0: not known */
-	struct pt_group of;
-	pt_u64 ns, period_ns;
+/* So much CPU time in each period, for the threads of a cgroup or for one thread. */
+enum { PT_QUOTA_FAIR = 0, PT_QUOTA_RT, PT_QUOTA_DEADLINE };
+struct pt_quota {
+	struct pt_group of;   /* PT_QUOTA_DEADLINE: the thread itself has it, not a cgroup */
+	pt_u64 ns, period_ns; /* 0: not known */
+	pt_u32 kind, spare;   /* PT_QUOTA_... */
 };
 
 /* Why a thread that is runnable, or stopped, cannot run. */
@@ -345,16 +348,21 @@ enum pt_doing {
 /* The kernel work during a sleep or at a stack sample, and its cause. */
 struct pt_kernel_work {
 	pt_u32 doing;
-	pt_u32 holder_pid; /* holder of the contended lock */
+	pt_u32 holder_pid;   /* holder of the contended lock */
+	pt_u32 holder_reads; /* 1: one of its readers, the last one that got it */
+	pt_u32 spare;
 	char holder[PT_COMM];
 	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: it has too many dirty pages */
 	struct pt_group group;	     /* cgroup whose memory limit was reached */
 	pt_u64 limit;		     /* memory limit of `group` in bytes */
 };
 
-/* The thread that holds a lock for writing; pid 0: no thread, or not known. */
+/*
+ * The thread that holds a lock; pid 0: no thread, or not known. If readers hold it, the last one
+ * that got it, which may have left it.
+ */
 struct pt_lock_owner {
-	pt_u32 pid, spare;
+	pt_u32 pid, reads;
 	char comm[PT_COMM];
 };
 /* Locks for which a thread may spin in the kernel without passing a tracepoint. */
