@@ -12,6 +12,15 @@
 /* A peak with less of all time is no answer to where the time of the function goes. */
 #define PEAK_LEAST 0.2
 
+/*
+ * Probes in calls that are shorter than this many probes would mostly measure themselves. No more
+ * than SHORT_MOST_NS, because on some hosts a probe takes as long as a call of interest.
+ */
+#define SHORT_PROBES 20
+#define SHORT_MOST_NS 50000
+/* Samples without probes need this share of one CPU in the function: ten samples a second. */
+#define SAMPLED_LEAST_SHARE 0.01
+
 /* Returns true if the question names a peak, a latency, a range or the slowest calls. */
 static bool question_names_calls(const struct descent_question *q)
 {
@@ -65,10 +74,39 @@ static int choose_among(struct model *m, uint32_t number, const struct descent_q
 	return 0;
 }
 
+/* Returns true if calls that take `ns` are too short for probes in them. */
+static bool is_short(const struct op *op, double ns)
+{
+	return ns < fmin(SHORT_PROBES * (double)op->correction_ns, SHORT_MOST_NS);
+}
+
+/* Returns true if samples may answer for all calls of a function. */
+static bool may_sample(const struct model *m, const struct op *op, const struct descent_question *q)
+{
+	double covered = model_covered_ns(op, (double)model_elapsed_ns(m));
+
+	return op->layer == LAYER_FUNCTION && op->correction_ns && !q->level_by_level &&
+	       !question_names_calls(q) && op->total.calls &&
+	       (double)op->time_ns >= SAMPLED_LEAST_SHARE * covered;
+}
+
+/* Lets samples answer for all calls of the function. */
+static void ask_samples(struct rec_descent *ask)
+{
+	ask->sampled = true;
+	ask->low_ns = 1;
+	ask->high_ns = UINT64_MAX;
+}
+
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask)
 {
-	return choose_among(m, number, q, waited_s, false, ask);
+	int err = choose_among(m, number, q, waited_s, false, ask);
+	const struct op *op = err ? NULL : model_op_by_number(m, number);
+
+	if (op && is_short(op, op->mean_ns) && may_sample(m, op, q))
+		ask_samples(ask);
+	return err;
 }
 
 static double share_of_time(const struct op *op, const struct rec_descent *ask)
@@ -100,12 +138,22 @@ bool choose_instead(struct model *m, const struct descent_question *q,
 		    const struct rec_descent *asked, const struct descent_result *found,
 		    struct rec_descent *ask)
 {
+	const struct op *op = model_op_by_number(m, asked->op);
 	struct choose_waited waited;
 
-	if (question_names_calls(q) || asked->high_ns != UINT64_MAX)
+	if (question_names_calls(q) || asked->sampled)
 		return false;
 	choose_waited(found, &waited);
-	if (waited.part <= MOSTLY_WAITED ||
+	if (waited.part <= MOSTLY_WAITED)
+		return false;
+	/* the long calls are long because of the host: the others are short */
+	if (op && is_short(op, (double)profile_quantile(&op->total, 0.5)) && may_sample(m, op, q)) {
+		*ask = *asked;
+		ask_samples(ask);
+		ask->choice = DESCENT_BESIDE_WAITS;
+		return true;
+	}
+	if (asked->high_ns != UINT64_MAX ||
 	    choose_among(m, asked->op, q, q->timeout_s, true, ask) ||
 	    share_of_time(model_op_peaks(m, asked->op), ask) < PEAK_LEAST)
 		return false;
@@ -117,7 +165,7 @@ bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,
 		  struct choose_progress *before, struct rec_descent *ask)
 {
-	if (question_names_calls(q))
+	if (question_names_calls(q) || asked->sampled)
 		return false;
 	if (!before->since_ns || now.calls_used != before->calls_used)
 		*before = now;

@@ -27,6 +27,21 @@ const char *evidence_text(enum evidence e)
 	return e < EVIDENCE_KINDS ? text[e] : "unknown";
 }
 
+const char *descent_status_text(enum descent_status s)
+{
+	static const char *const text[DESCENT_STATUSES] = {
+	    [DESCENT_ROOT_CAUSE] = "root cause found",
+	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
+	    [DESCENT_IN_PROGRESS] = "in progress",
+	    [DESCENT_CHANGED] = "distribution changed",
+	    [DESCENT_TOO_FEW] = "not enough calls",
+	    [DESCENT_TARGET_END] = "target ended",
+	    [DESCENT_PARTLY] = "partly explained",
+	};
+
+	return s < DESCENT_STATUSES ? text[s] : "unknown";
+}
+
 static uint64_t rounded(double ns)
 {
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
@@ -194,6 +209,11 @@ static void add_calls(const struct witnesses *w, struct descent_path *path, uint
 	}
 }
 
+void result_sort_pcs(struct descent_path *path)
+{
+	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
+}
+
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node, bool callees)
 {
 	struct live_callees live;
@@ -209,7 +229,7 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node,
 		if (callees)
 			add_calls(b->d->witnesses, path, set.at[i], &live);
 	}
-	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
+	result_sort_pcs(path);
 }
 
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
@@ -405,18 +425,24 @@ int descent_result(const struct descent *d, struct descent_result *out)
 	out->rounds = d->rounds;
 	out->calls_used = d->calls_used;
 	b.latency = ratio((double)t->latency_ns, (double)t->records);
+	if (d->ask.sampled)
+		b.latency = ratio((double)d->change.start.sum_ns, (double)d->change.start.calls);
 	out->latency_ns = rounded(b.latency);
 	if (out->status == DESCENT_CHANGED || d->changed_since_saved)
 		snprintf(out->change, sizeof(out->change), "%s", d->change.words);
 	out->paths = calloc(MAX_PATHS, sizeof(*out->paths));
-	if (out->paths)
-		b.err = show_nodes(&b);
-	else
+	if (!out->paths)
 		b.err = -ENOMEM;
-	if (!b.err) {
+	else if (d->ask.sampled)
+		b.err = result_by_samples(&b);
+	else
+		b.err = show_nodes(&b);
+	if (!b.err && !d->ask.sampled) {
 		result_add_paths(&b);
 		result_add_callers(&b);
 		join_paths(&b);
+	}
+	if (!b.err) {
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
 		leave_out_small_paths(out);
 		add_up(out);

@@ -167,6 +167,8 @@ int model_feed(struct model *m, const struct record *rec)
 		return feed_tick(m, &rec->tick);
 	case REC_COST:
 		return feed_cost(m, &rec->cost);
+	case REC_SYMBOL:
+		return model_feed_parameters(m, &rec->symbol);
 	case REC_LOSS:
 		m->loss = rec->loss;
 		return 0;
@@ -191,7 +193,6 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_MODULE:
 	case REC_MAPPING:
 	case REC_ACK:
-	case REC_SYMBOL:
 	case REC_CALLEES:
 	case REC_INDIRECT_CALLEES:
 	case REC_CALL:

@@ -43,6 +43,7 @@ struct peak_value {
 	const char *text; /* a phrase: "-11 (EAGAIN) in 98% of these, 2% of the others" */
 	/* 0..1, measured on calls that were not used to choose the rule; 1: perfect separation */
 	double separation;
+	bool in_program; /* `name` is a name of the program: a parameter */
 };
 
 /* A peak of another operation that is related to this peak. */
@@ -117,6 +118,7 @@ struct op {
 	uint32_t op;
 	enum layer layer;
 	const char *name, *label, *requested, *module, *placement;
+	const char *parameters; /* of a function: analysis/session/parameters.h; or NULL */
 	const char *shown; /* of a function: its label without parameters; else label or name */
 	uint64_t offset;
 	uint32_t module_id;
@@ -140,6 +142,7 @@ struct op {
 	 * distinguished from 0; measurable_ns is 0 if there is no such limit.
 	 */
 	uint64_t error_ns, measurable_ns;
+	uint64_t correction_ns; /* that cost, on average, in the last slice */
 	/* share of the target's CPU time in this operation, by samples; -1: not known */
 	double sampled_share;
 	uint64_t ticks; /* number of these samples */

@@ -159,6 +159,7 @@ struct model {
 };
 
 /* Replaces *to by a copy of text. Returns 0, or -ENOMEM with *to unchanged. */
+int model_feed_parameters(struct model *m, const struct rec_symbol *rec);
 int model_set_text(const char **to, const char *text);
 /* The same for the name under which an operation is shown (struct op.shown). */
 int model_set_shown(const char **to, const struct rec_op *rec);

@@ -2,6 +2,7 @@
 /* The table of the operations: their identity and their texts. */
 #include "analysis/base/array.h"
 #include "analysis/latency/model_impl.h"
+#include "analysis/session/parameters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ void model_op_free(struct op_state *op)
 	free((void *)op->pub.requested);
 	free((void *)op->pub.module);
 	free((void *)op->pub.placement);
+	free((void *)op->pub.parameters);
 	slices_release(&op->slices);
 	samples_release(&op->samples);
 	free(op->carry);
@@ -92,6 +94,7 @@ static struct op_state *op_without_data(struct op_state *old)
 	op->pub.requested = old->pub.requested;
 	op->pub.module = old->pub.module;
 	op->pub.placement = old->pub.placement;
+	op->pub.parameters = old->pub.parameters;
 	op->pub.offset = old->pub.offset;
 	op->pub.module_id = old->pub.module_id;
 	op->pub.syscall_nr = old->pub.syscall_nr;
@@ -114,6 +117,25 @@ int model_ops_restart(struct model *m)
 		m->op[i] = op;
 		old->pub = (struct op){0}; /* its texts belong to the new one */
 		model_op_free(old);
+	}
+	return 0;
+}
+
+int model_feed_parameters(struct model *m, const struct rec_symbol *rec)
+{
+	for (size_t i = 0; rec->parameters && *rec->parameters && i < m->nr_ops; i++) {
+		struct op_state *op = m->op[i];
+		char *copy;
+
+		if (op->pub.layer != LAYER_FUNCTION || op->pub.module_id != rec->module ||
+		    op->pub.offset != rec->offset)
+			continue;
+		copy = strndup(rec->parameters, PARAMETERS_MAX);
+		if (!copy)
+			return -ENOMEM;
+		free((void *)op->pub.parameters);
+		op->pub.parameters = copy;
+		op->version++;
 	}
 	return 0;
 }

@@ -373,7 +373,7 @@ static int find_values(const struct model *m, struct op_state *op)
 		if (computes(op, &op->peak[i], &calls))
 			op->peak[i].near = "";
 	}
-	table = value_table_new(calls.call, calls.weight, n, op->pub.layer, op->pub.name);
+	table = value_table_new(calls.call, calls.weight, n, &op->pub);
 	err = table ? 0 : -ENOMEM;
 	for (unsigned int i = 0; !err && i < op->pub.nr_peaks; i++)
 		values_find(table, op->peak[i].range, &op->answer->values[i]);

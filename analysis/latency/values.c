@@ -9,6 +9,7 @@
 #include "analysis/latency/syscall_args.h"
 #include "analysis/latency/values_rule.h"
 #include "analysis/latency/values_text.h"
+#include "analysis/session/parameters.h"
 
 /*
  * The values of a call that may distinguish a peak from the other calls. If several of them
@@ -30,8 +31,9 @@ enum feature_id {
 
 struct feature {
 	char name[VALUES_NAME];
+	bool in_program; /* `name` is a parameter's */
 	struct value_traits traits;
-	bool is_int;	 /* only the lower 32 bits hold the value */
+	uint32_t size;	 /* only so many low bytes hold the value; 0: all */
 	unsigned int nr; /* number of calls for which the value is known */
 	uint16_t *order; /* these calls, sorted by value */
 };
@@ -76,11 +78,12 @@ static unsigned int known_bit(unsigned int f)
 static int64_t key_of(const struct value_table *t, unsigned int f, const struct call_sample *c)
 {
 	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
-		return t->feature[f].is_int ? (int32_t)c->args[f - F_ARG0]
-					    : (int64_t)c->args[f - F_ARG0];
+		return parameter_value(c->args[f - F_ARG0], t->feature[f].size,
+				       t->feature[f].traits.is_signed);
 	switch (f) {
 	case F_RET:
-		return c->ret;
+		return parameter_value((uint64_t)c->ret, t->feature[F_RET].size,
+				       t->feature[F_RET].traits.is_signed);
 	case F_MAJOR_FAULTS:
 		return c->major_faults;
 	case F_MINOR_FAULTS:
@@ -115,18 +118,18 @@ static void describe(struct value_table *t, unsigned int f, const char *name,
 static struct value_traits traits_of(enum arg_kind kind)
 {
 	static const struct value_traits traits[] = {
-	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false},
-	    [ARG_NONE] = {FORMAT_HEX, false, false, false},
-	    [ARG_POINTER] = {FORMAT_HEX, false, false, false},
-	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false},
-	    [ARG_FD] = {FORMAT_NUMBER, true, false, true},
-	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false},
-	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false},
-	    [ARG_INT] = {FORMAT_NUMBER, true, true, true},
-	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true},
-	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false},
-	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false},
-	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false},
+	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false, NULL},
+	    [ARG_NONE] = {FORMAT_HEX, false, false, false, NULL},
+	    [ARG_POINTER] = {FORMAT_HEX, false, false, false, NULL},
+	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false, NULL},
+	    [ARG_FD] = {FORMAT_NUMBER, true, false, true, NULL},
+	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false, NULL},
+	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false, NULL},
+	    [ARG_INT] = {FORMAT_NUMBER, true, true, true, NULL},
+	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true, NULL},
+	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false, NULL},
+	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false, NULL},
+	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false, NULL},
 	};
 
 	return traits[kind];
@@ -146,7 +149,43 @@ static void describe_argument(struct value_table *t, unsigned int i, enum layer 
 	else
 		snprintf(to->name, sizeof(to->name), "argument %u (assumed integer)", i);
 	to->traits = traits_of(arg.kind);
-	to->is_int = to->traits.is_signed;
+	to->size = to->traits.is_signed ? sizeof(int) : 0;
+}
+
+/* Describe a value as debug information does. */
+static void describe_parameter(struct feature *to, const struct parameter *p, const char *name)
+{
+	static const struct value_traits traits[] = {
+	    [PARAMETER_NONE] = {FORMAT_HEX, false, false, false, NULL},
+	    [PARAMETER_SIGNED] = {FORMAT_NUMBER, true, true, true, NULL},
+	    [PARAMETER_UNSIGNED] = {FORMAT_NUMBER, true, true, false, NULL},
+	    [PARAMETER_BOOL] = {FORMAT_BOOL, true, false, false, NULL},
+	    [PARAMETER_ENUM] = {FORMAT_WORD, true, false, true, NULL},
+	    [PARAMETER_POINTER] = {FORMAT_HEX, true, false, false, NULL},
+	};
+
+	if (p->kind == PARAMETER_UNKNOWN)
+		return;
+	snprintf(to->name, sizeof(to->name), "%s", name);
+	to->traits = traits[p->kind];
+	to->traits.words = p->words;
+	to->size = p->size;
+}
+
+static void describe_parameters(struct value_table *t, const char *text)
+{
+	struct parameter p;
+
+	if (parameters_entry(text, PARAMETER_RESULT, &p)) {
+		describe_parameter(&t->feature[F_RET], &p, "return value");
+		t->unverified &= p.kind == PARAMETER_UNKNOWN;
+	}
+	for (unsigned int i = 0; i < SAMPLE_ARGS; i++) {
+		if (!parameters_entry(text, PARAMETER_FIRST + i, &p))
+			continue;
+		describe_parameter(&t->feature[F_ARG0 + i], &p, p.name);
+		t->feature[F_ARG0 + i].in_program = p.name[0];
+	}
 }
 
 static void describe_result(struct value_table *t, enum layer layer)
@@ -246,7 +285,7 @@ static void sort_feature(struct value_table *t, unsigned int f, struct keyed_cal
 }
 
 struct value_table *value_table_new(const struct call_sample *const *call, const double *weight,
-				    unsigned int n, enum layer layer, const char *name)
+				    unsigned int n, const struct op *op)
 {
 	struct value_table *t = calloc(1, sizeof(*t));
 	struct keyed_call *room;
@@ -267,8 +306,9 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 		value_table_free(t);
 		return NULL;
 	}
-	t->unverified = layer == LAYER_FUNCTION || layer == LAYER_KERNEL;
-	describe_all(t, layer, name);
+	t->unverified = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL;
+	describe_all(t, op->layer, op->name);
+	describe_parameters(t, op->parameters);
 	for (unsigned int f = 0; f < F_COUNT; f++) {
 		t->feature[f].order = t->orders + (size_t)f * n;
 		sort_feature(t, f, room);
@@ -409,12 +449,13 @@ void values_find(const struct value_table *t, struct bucket_range range, struct 
 		const struct feature *f = &t->feature[best[i].feature];
 
 		snprintf(out->name[i], VALUES_NAME, "%s", f->name);
-		rule_text(out->text[i], VALUES_TEXT, &best[i].rule, f->traits.format,
-			  best[i].share[IN], best[i].share[OUT]);
+		rule_text(out->text[i], VALUES_TEXT, &best[i].rule, &f->traits, best[i].share[IN],
+			  best[i].share[OUT]);
 		out->value[i] = (struct peak_value){
 		    .name = out->name[i],
 		    .text = out->text[i],
 		    .separation = separation(&best[i]),
+		    .in_program = f->in_program,
 		};
 		out->nr++;
 	}

@@ -35,12 +35,12 @@ struct value_table;
 
 /*
  * Prepares sampled calls. `call` and `weight` (the number of calls that each represents) are the
- * output of samples_list() and must outlive the table. `name` is the canonical name of the
- * operation: "syscall:NAME" gives arguments their names and return values their meaning. Returns
- * NULL if out of memory.
+ * output of samples_list() and must outlive the table, as must the operation. The name
+ * "syscall:NAME" of a system call gives arguments their names and return values their meaning; the
+ * parameters of a function, if they are known, do the same. Returns NULL if out of memory.
  */
 struct value_table *value_table_new(const struct call_sample *const *call, const double *weight,
-				    unsigned int n, enum layer layer, const char *name);
+				    unsigned int n, const struct op *op);
 void value_table_free(struct value_table *t);
 
 /*

@@ -25,14 +25,17 @@ enum value_format {
 	FORMAT_BLOCK_OPERATION,
 	FORMAT_LOCK_KIND,
 	FORMAT_QUEUED,
+	FORMAT_BOOL,
+	FORMAT_WORD, /* an enumeration of the program */
 };
 
 /* The kinds of rules that are meaningful for a value. */
 struct value_traits {
 	enum value_format format;
-	bool exact;	/* values may be compared for equality */
-	bool threshold; /* values may be compared with a threshold */
-	bool is_signed; /* keys are signed; false: compare them as uint64_t */
+	bool exact;	   /* values may be compared for equality */
+	bool threshold;	   /* values may be compared with a threshold */
+	bool is_signed;	   /* keys are signed; false: compare them as uint64_t */
+	const char *words; /* FORMAT_WORD: struct parameter.words */
 };
 
 enum rule_kind {

@@ -8,6 +8,7 @@
 
 #include "analysis/base/format.h"
 #include "analysis/latency/syscall_args.h"
+#include "analysis/session/parameters.h"
 
 /* Returns the number nearest to x with `digits` significant digits. */
 static uint64_t round_to(double x, unsigned int digits)
@@ -55,11 +56,11 @@ static void put(char *to, size_t size, const char *text)
 	snprintf(to + used, size - used, "%s", text);
 }
 
-static void value_text(char *to, size_t size, int64_t key, enum value_format format)
+static void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
 {
 	const char *error, *word = NULL;
 
-	switch (format) {
+	switch (traits->format) {
 	case FORMAT_TIME:
 		snprintf(to, size, "%s", format_time((uint64_t)key).s);
 		return;
@@ -88,6 +89,13 @@ static void value_text(char *to, size_t size, int64_t key, enum value_format for
 	case FORMAT_QUEUED:
 		word = arg_word(ARG_QUEUED, key);
 		break;
+	case FORMAT_BOOL:
+		word = key ? "true" : "false";
+		break;
+	case FORMAT_WORD:
+		if (parameter_word(traits->words, key, to, size))
+			return;
+		break;
 	case FORMAT_COUNT:
 	case FORMAT_NUMBER:
 	case FORMAT_SIZE:
@@ -115,12 +123,14 @@ static void share_text(char *to, size_t size, double share)
 		snprintf(to, size, "%.0f%%", 100 * share);
 }
 
-static void threshold_text(char *to, size_t size, const struct rule *r, enum value_format format)
+static void threshold_text(char *to, size_t size, const struct rule *r,
+			   const struct value_traits *traits)
 {
-	char value[48];
+	enum value_format format = traits->format;
+	char value[PARAMETER_NAME];
 	bool above = r->kind == RULE_AT_LEAST;
 
-	value_text(value, sizeof(value), r->key[0], format);
+	value_text(value, sizeof(value), r->key[0], traits);
 	if (format == FORMAT_RESULT && !r->key[0])
 		snprintf(to, size, "%s", above ? "no error" : "an error");
 	else if (format == FORMAT_COUNT && r->key[0] == 1 && !above)
@@ -131,10 +141,10 @@ static void threshold_text(char *to, size_t size, const struct rule *r, enum val
 		snprintf(to, size, "%s %s", above ? "at least" : "under", value);
 }
 
-void rule_text(char *to, size_t size, const struct rule *r, enum value_format format,
+void rule_text(char *to, size_t size, const struct rule *r, const struct value_traits *traits,
 	       double share_in, double share_out)
 {
-	char what[128] = "", in[16], out[16], value[48];
+	char what[3 * PARAMETER_NAME] = "", in[16], out[16], value[PARAMETER_NAME];
 
 	switch (r->kind) {
 	case RULE_IN:
@@ -143,7 +153,7 @@ void rule_text(char *to, size_t size, const struct rule *r, enum value_format fo
 		for (unsigned int i = 0; i < r->nr; i++) {
 			if (i)
 				put(what, sizeof(what), r->kind == RULE_IN ? " or " : " nor ");
-			value_text(value, sizeof(value), r->key[i], format);
+			value_text(value, sizeof(value), r->key[i], traits);
 			put(what, sizeof(what), value);
 		}
 		break;
@@ -152,7 +162,7 @@ void rule_text(char *to, size_t size, const struct rule *r, enum value_format fo
 		break;
 	case RULE_AT_LEAST:
 	case RULE_BELOW:
-		threshold_text(what, sizeof(what), r, format);
+		threshold_text(what, sizeof(what), r, traits);
 		break;
 	}
 	share_text(in, sizeof(in), share_in);

@@ -15,5 +15,5 @@
 int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_format format);
 
 /* Writes a rule as text: "-11 (EAGAIN) in 98% of these, 2% of the others". */
-void rule_text(char *to, size_t size, const struct rule *r, enum value_format format,
+void rule_text(char *to, size_t size, const struct rule *r, const struct value_traits *traits,
 	       double share_in, double share_out);

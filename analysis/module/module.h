@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/base/buf.h"
+
 enum {
 	MODULE_MAX_SYMBOLS = 8 << 20, /* read from all tables together */
 	MODULE_MAX_FDES = 4 << 20,
@@ -262,6 +264,11 @@ struct module_inline {
  * Returns its length (at least 1), or -ENOENT.
  */
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
+/*
+ * Append what DWARF says of the parameters of a function, in the form of
+ * analysis/session/parameters.h; nothing if that is not certain.
+ */
+void module_parameters(struct module *m, const struct module_function *f, struct buf *to);
 /*
  * For a name that module_find() does not find: the functions whose code contains inlined copies of
  * the function called `name`, as that function was called in the source. Returns how many were

@@ -50,8 +50,13 @@ struct lines {
 
 /* Open on first need. NULL without DWARF. */
 struct lines *module_lines(struct module *m);
+/* Bytes of .debug_info, unpacked: what module_lines() reads into memory at least. */
+uint64_t module_lines_size(const struct module *m);
 /* DIE of the unit that covers vaddr. */
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
+/* The function of this unit whose code contains vaddr, not one that is inlined there. */
+bool lines_subprogram(struct module *m, struct lines *l, Dwarf_Die *unit, uint64_t vaddr,
+		      Dwarf_Die *subprogram);
 /* Where the text made of one of libdw's is kept: `name` is NULL at first. NULL: no memory, or too
  * many. */
 struct kept_name *lines_keep(struct lines *l, const char *linkage);

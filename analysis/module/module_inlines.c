@@ -96,6 +96,14 @@ static const struct ranges *subprograms(struct module *m, struct lines *l, Dwarf
 	return &x->subprograms;
 }
 
+bool lines_subprogram(struct module *m, struct lines *l, Dwarf_Die *unit, uint64_t vaddr,
+		      Dwarf_Die *subprogram)
+{
+	const struct unit_range *r = ranges_find(subprograms(m, l, unit), vaddr);
+
+	return r && dwarf_offdie(l->dwarf, r->die, subprogram);
+}
+
 /* ---- names ---- */
 
 static struct kept_name *kept_at(struct kept_name *table, size_t size, const char *linkage)
@@ -232,13 +240,10 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 	Dwarf_Die unit, subprogram, bodies[MODULE_MAX_INLINES];
 	struct lines *l = module_lines(m);
 	const struct module_function *f;
-	const struct unit_range *r;
 	size_t nr;
 
-	if (!max || !l || !lines_unit(m, l, vaddr, &unit))
-		return -ENOENT;
-	r = ranges_find(subprograms(m, l, &unit), vaddr);
-	if (!r || !dwarf_offdie(l->dwarf, r->die, &subprogram))
+	if (!max || !l || !lines_unit(m, l, vaddr, &unit) ||
+	    !lines_subprogram(m, l, &unit, vaddr, &subprogram))
 		return -ENOENT;
 	if (max > MODULE_MAX_INLINES)
 		max = MODULE_MAX_INLINES;

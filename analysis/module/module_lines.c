@@ -119,6 +119,19 @@ static const struct image *image_with_dwarf(const struct module *m)
 	return image_section_span(&m->debug, info).len ? &m->debug : NULL;
 }
 
+uint64_t module_lines_size(const struct module *m)
+{
+	const struct image *img = image_with_dwarf(m);
+	const Elf64_Shdr *info = img ? image_section(img, ".debug_info") : NULL;
+	struct span at = image_section_span(img, info);
+	Elf64_Chdr head;
+
+	if (!info || !(info->sh_flags & SHF_COMPRESSED) || at.len < sizeof(head) ||
+	    image_read(img, at.off, &head, sizeof(head)))
+		return at.len;
+	return head.ch_size;
+}
+
 /* ---- units ---- */
 
 static int range_order(const void *a, const void *b)

@@ -25,7 +25,8 @@ enum parse_type {
 			  */
 	PARSE_LIST,  /* functions whose names contain `text`, from `cursor` on. PARSED_FUNCTIONS */
 	PARSE_IFUNC, /* functions that the IFUNC at `offset` may become. PARSED_FUNCTIONS */
-	PARSE_SYMBOLS, /* the symbols at `offsets`. PARSED_SYMBOLS */
+	PARSE_SYMBOLS, /* the symbols at `offsets`; with `max` 1 also their parameters.
+			  PARSED_SYMBOLS */
 	PARSE_PLAN,    /* how to time the function at `offset` for operation `op`. PARSED_PLAN */
 	PARSE_PLAN_RETURN, /* where to probe a return to `offset`. PARSED_PLAN, one site */
 	PARSE_COVERAGE,	   /* count placements in a part of the module. PARSED_COVERAGE */

@@ -376,10 +376,10 @@ struct rec_mark {
 struct rec_symbol {
 	uint32_t module;
 	uint64_t offset;
-	const char *symbol;
-	const char *function; /* demangled */
+	const char *symbol, *function; /* linkage name; demangled */
 	const char *file;
 	uint32_t line;
+	const char *parameters; /* only if asked for: analysis/session/parameters.h; else "" */
 };
 
 /*
@@ -413,10 +413,10 @@ struct rec_descent {
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
 	uint64_t step_ns;	 /* as in rec_cost */
-	/* enum descent_resumes; not 0: REC_FNODE records and one REC_SAVED_PROFILE follow, of the
-	   descent that goes on */
+	/* enum descent_resumes; not 0: REC_FNODE and REC_SAVED_PROFILE records of it follow */
 	uint32_t resumes;
-	uint32_t choice; /* of the calls: enum descent_choice */
+	uint32_t choice;  /* of the calls: enum descent_choice */
+	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
 };
 
 enum call_outcome {

@@ -88,7 +88,7 @@ static STRUCT_TABLE(rec_mark,
 	FIELDS(rec_mark, at_ns, label));
 
 STRUCT_TABLE(rec_symbol,
-	FIELDS(rec_symbol, module, offset, symbol, function, file, line));
+	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
 
 static STRUCT_TABLE(rec_code,
 	FIELDS(rec_code, module, offset));
@@ -97,7 +97,8 @@ static STRUCT_TABLE(rec_descent,
 	FIELDS(rec_descent, op),
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
-	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice));
+	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice,
+	       sampled));
 
 static STRUCT_TABLE(rec_call_site,
 	FIELDS(rec_call_site, offset, ret, kind, flags, block),

@@ -5,6 +5,7 @@
 
 #include "analysis/module/module.h"
 #include "analysis/module/module_row.h"
+#include "analysis/session/parameters.h"
 
 enum { ASKED = 200 };
 
@@ -56,6 +57,18 @@ static void ask_address(struct module *m, uint64_t vaddr)
 		must(inlines[i].name != NULL);
 }
 
+static void ask_parameters(struct module *m, const struct module_function *f)
+{
+	struct buf text = {.max = PARAMETERS_MAX};
+	struct parameter p;
+
+	module_parameters(m, f, &text);
+	must(!text.err);
+	for (unsigned int i = 0; i < 7 && text.len; i++)
+		must(parameters_entry(text.data, i, &p));
+	buf_release(&text);
+}
+
 static void ask(struct module *m)
 {
 	const struct module_function *found[16];
@@ -72,6 +85,7 @@ static void ask(struct module *m)
 		ask_function(m, f);
 		ask_address(m, f->vaddr);
 		ask_address(m, f->vaddr + f->size / 2);
+		ask_parameters(m, f);
 	}
 	must(!module_function(m, nr));
 	for (i = 0; i < module_nr_fdes(m) && i < ASKED; i++) {

@@ -96,8 +96,8 @@ def tell(kind, kinds, name="", detail="", functions=(), part=0.5, group=None, fo
         target.end()
 
 
-def of_host(what, which, kinds, group=None, register=live, **more):
-    @register(what)
+def of_host(what, which, kinds, group=None, **more):
+    @live(what)
     def one():
         made = group() if group else None
         try:
@@ -110,7 +110,7 @@ def of_host(what, which, kinds, group=None, register=live, **more):
 
 of_host("the CPU quota of a cgroup, and which", "quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms",
       group=lambda: Group("cpu", [("cpu.max", "1000 20000")], [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000")]))
-of_host("stopped by a signal, and by whom", "stop", ("stopped",), name="culprit", detail="SIGSTOP", register=smoke)
+of_host("stopped by a signal, and by whom", "stop", ("stopped",), name="culprit", detail="SIGSTOP")
 of_host("held by a debugger, and which", "trace", ("stopped",), name="culprit", detail="traced")
 of_host("frozen, and which cgroup", "freeze", ("stopped",), name="peaktop-test", group=lambda: Group("freezer", [], []))
 of_host("a handler of signals, and which", "handler", ("signal handler",), name="on_alarm", detail="SIGUSR1")

@@ -97,7 +97,7 @@ table((
     ("runnable, and the CPU is taken",
      Culprit("culprit_runqueue", ["serve"], "run queue")),
 ), smokes=("timed sleep", "blocked in read() on a pipe", "a mutex: who held it", "a peer on the loopback", "fsync() of a file",
-           "a lock on a file by fcntl()", "page faults,", "preempted:"))
+           "page faults,", "preempted:"))
 
 
 @live("the thread's own packets: on the loopback network, it receives what it sends")

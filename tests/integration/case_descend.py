@@ -294,7 +294,7 @@ def moves():
     path_with(lines[-1], "take_step", "spike")
 
 
-@smoke("text: one sentence first, then the paths, then what it cost")
+@live("text: one sentence first, then the paths, then what it cost")
 def text():
     t = Shape("descend_chain", 1, 60)
     t.go()

@@ -127,7 +127,7 @@ def virtual_probed():
     virtual(LEVELS)
 
 
-@smoke("a virtual call of C++, witnessed")
+@live("a virtual call of C++, witnessed")
 def virtual_witnessed():
     virtual()
 

@@ -60,7 +60,7 @@ def serve():
     target.truth()
 
 
-@smoke("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
+@live("a pool that mostly waits for work: what it does when it has some, sleeps on purpose, and idles are told apart")
 def pool():
     target = Target("walk_pool", 4)
     target.go()

@@ -178,25 +178,9 @@ def report(number, what, tries):
     return True
 
 
-@contextlib.contextmanager
-def smoke_turn():
-    """
-    Of the case files that run at a time, one may ask a live case: its target may have a real-time priority (undisturbed()), and two such targets
-    would take both CPUs from all others, peaktop included.
-    """
-    with open(os.path.join(BUILD, "tests.smoke"), "w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        yield
-
-
 def ask(one):
     """Run a case once, or, if it is a live one, until two of at most three answers agree. Harm is never outvoted."""
     tries = []
-    with smoke_turn() if one.kind != CONTRACT else contextlib.nullcontext():
-        return ask_until(one, tries)
-
-
-def ask_until(one, tries):
     while True:
         tries.append(run_case(one.function))
         error = tries[-1][1]
@@ -348,6 +332,28 @@ def scratch():
 
 # --- processes
 
+class Turn:
+    """The right to run a target with a real-time priority; None, or the file that is locked for it."""
+    file = None
+
+
+def take_turn():
+    """
+    Of the case files that run at a time, one case may have targets with a real-time priority, until its end: those of two could take both CPUs
+    from all others, peaktop included.
+    """
+    if Turn.file:
+        return
+    Turn.file = open(os.path.join(BUILD, "tests.turn"), "w")
+    EXIT.append(end_turn)  # called after the target's own end, which is noted later
+    fcntl.flock(Turn.file, fcntl.LOCK_EX)
+
+
+def end_turn():
+    Turn.file.close()
+    Turn.file = None
+
+
 class Child(subprocess.Popen):
     """A child process that knows which signals the case has sent to it."""
 
@@ -369,6 +375,8 @@ class Program:
         self.out, self.err = [], []
         self.changed = threading.Condition()
         options.setdefault("start_new_session", True)
+        if options.get("preexec_fn") is undisturbed:
+            take_turn()
         self.process = Child(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.pid = self.process.pid
         Program.started.append(self)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "analysis/module/module.h"
+#include "analysis/session/parameters.h"
 #include "collect/process/sandbox.h"
 
 static char dir[] = "/tmp/test_module.XXXXXX";
@@ -55,6 +56,23 @@ static const char program[] =
     "  return usage(argv[0]) + l(argc) + chosen(v.data(), (int)v.size()) + s.area(argc) +\n"
     "         ns::twice(argc) + (int)ns::twice(1.5);\n"
     "}\n";
+
+static const char parameters[] =
+    "enum kind { READ, LOCK = 7, BACK = -3 };\n"
+    "typedef const char *text_t;\n"
+    "struct pair { long a, b; };\n"
+    "struct large { long a, b, c; };\n"
+    "#define OWN __attribute__((noipa))\n"
+    "OWN enum kind serve(enum kind kind, double weight, text_t name, unsigned char flag, long n)\n"
+    "{ return weight > n + flag ? kind : name[n]; }\n"
+    "OWN void taken(struct pair pair, int after, ...) { __asm__ volatile(\"\" :: \"r\"(pair.a), "
+    "\"r\"(after)); }\n"
+    "OWN struct large returned(int i) { struct large l = {i, i, i}; return l; }\n"
+    "OWN float real(_Bool on) { return on ? 1.5 : 2; }\n"
+    "OWN long many(int a, short b, unsigned c, char *d, int e, int f, int g) { return "
+    "a+b+c+*d+e+f+g; }\n"
+    "int main(int argc, char **argv) { struct pair p = {1, 2}; taken(p, argc); return serve(argc,\n"
+    "1, argv[0], 2, 3) + returned(2).c + (int)real(1) + many(1, 2, 3, argv[0], 5, 6, 7); }\n";
 
 static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int shell(const char *format, ...)
@@ -482,6 +500,48 @@ static void test_lines(void **state)
 	compare_lines("packed.dwarf");
 }
 
+static void assert_parameters(struct module *m, const char *name, const char *wanted)
+{
+	struct buf text = {.max = PARAMETERS_MAX};
+
+	module_parameters(m, find_one(m, name), &text);
+	assert_int_equal(text.err, 0);
+	assert_string_equal(text.data ? text.data : "", wanted);
+	buf_release(&text);
+}
+
+/* The registers are those of the ABI; what comes behind a structure, and a result in memory, is
+ * known only where the compiler says so. */
+static void test_parameters(void **state)
+{
+	static const char *const versions[] = {"-O0 -gdwarf-4", "-O2 -gdwarf-5"};
+	char path[64];
+	FILE *f;
+
+	if (!have_tools)
+		skip();
+	snprintf(path, sizeof(path), "%s/p.c", dir);
+	f = fopen(path, "w");
+	assert_true(f && fputs(parameters, f) >= 0 && !fclose(f));
+	for (int i = 0; i < 2; i++) {
+		struct module *m;
+
+		assert_int_equal(shell("gcc %s p.c -o parameters", versions[i]), 0);
+		m = open_module("parameters");
+		assert_parameters(m, "serve",
+				  ",e,4,READ=0,LOCK=7,BACK=-3;kind,e,4,READ=0,LOCK=7,BACK=-3;"
+				  "name,p,8;flag,u,1;n,i,8;,n,0;,n,0");
+		assert_parameters(m, "taken",
+				  i ? ",n,0;,?,0;,?,0;after,i,4;,?,0;,?,0;,?,0"
+				    : ",n,0;,?,0;,?,0;,?,0;,?,0;,?,0;,?,0");
+		assert_parameters(m, "returned", "");
+		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
+		assert_parameters(m, "many", ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4");
+		assert_parameters(m, "main", ",i,4;argc,i,4;argv,p,8;,n,0;,n,0;,n,0;,n,0");
+		module_free(m);
+	}
+}
+
 static void assert_inlined(struct module *m, const char *name, const char *into)
 {
 	const struct module_function *f[4];
@@ -770,6 +830,7 @@ int main(void)
 	    cmocka_unit_test(test_no_sections),
 	    cmocka_unit_test(test_plt),
 	    cmocka_unit_test(test_static),
+	    cmocka_unit_test(test_parameters),
 	    cmocka_unit_test(test_sandboxed),
 	};
 

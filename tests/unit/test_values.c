@@ -280,6 +280,42 @@ static void test_function_result(void **state)
 	free(s);
 }
 
+/* What debug information says of parameters and result; a text that is damaged says nothing. */
+static void test_parameters(void **state)
+{
+	static const char *const damaged[] = {
+	    "",	   ";", ",", "kind", ",i,4;kind", ",i,4;kind,e", ",i,4;kind,x,4,", ",i,4;kind,e,99",
+	    ",i,4"};
+	struct set *s = set_new(15);
+
+	s->parameters = ",n,0;kind,e,4,READ=0,LOCK=7,BACK=-3;n,i,2;,n,0;on,b,1;,?,0;,?,0";
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_RET | SAMPLE_ARG0 * 0x1f;
+		c->ret = i % 2 ? 0 : -11;
+		c->args[0] = i % 2 ? 0x7fff00000007 : 0x7fff00000000 + (uint32_t)-3;
+		c->args[1] = i % 2 ? 0xabcd0005 : 0xabcd0000 + (uint16_t)-5;
+		c->args[2] = (uint64_t)i % 2;
+		c->args[3] = i % 2 ? 0xff00 : 0xff01;
+		c->args[4] = (uint64_t)i % 2;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, 4);
+	expect(s, 0, "kind", "BACK in 100% of these, 0% of the others");
+	expect(s, 1, "n", "-5 in 100% of these, 0% of the others");
+	expect(s, 2, "on", "true in 100% of these, 0% of the others");
+	expect(s, 3, "argument 4 (assumed integer)", "0 in 100% of these, 0% of the others");
+	assert_true(s->out.value[0].in_program && !s->out.value[3].in_program);
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++) {
+		s->parameters = damaged[i];
+		find(s, LAYER_FUNCTION, "work@demo");
+		assert_string_equal(s->out.value[s->out.nr - 1].name,
+				    "argument 4 (assumed integer)");
+	}
+	free(s);
+}
+
 /* Addresses are told apart by equality only. */
 static void test_address_has_no_order(void **state)
 {
@@ -517,6 +553,7 @@ int main(void)
 	    cmocka_unit_test(test_flags_by_equality),
 	    cmocka_unit_test(test_no_such_argument),
 	    cmocka_unit_test(test_function_result),
+	    cmocka_unit_test(test_parameters),
 	    cmocka_unit_test(test_address_has_no_order),
 	    cmocka_unit_test(test_futex_address),
 	    cmocka_unit_test(test_counters),

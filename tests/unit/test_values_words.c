@@ -110,10 +110,12 @@ static void test_words(void **state)
 	char text[VALUES_TEXT], small[8];
 
 	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
-		rule_text(text, sizeof(text), &c[i].rule, c[i].format, c[i].in, c[i].out);
+		rule_text(text, sizeof(text), &c[i].rule,
+			  &(struct value_traits){.format = c[i].format}, c[i].in, c[i].out);
 		assert_string_equal(text, c[i].text);
 	}
-	rule_text(small, sizeof(small), &c[3].rule, c[3].format, 1, 0);
+	rule_text(small, sizeof(small), &c[3].rule, &(struct value_traits){.format = c[3].format},
+		  1, 0);
 	assert_int_equal(strlen(small), 7);
 }
 
@@ -123,9 +125,11 @@ static void test_longest_words_fit(void **state)
 	struct rule errors = {RULE_NOT_IN, 3, {-512, -513, -514}};
 	char text[VALUES_TEXT];
 
-	rule_text(text, sizeof(text), &rule, FORMAT_NUMBER, 0.999, 0.001);
+	rule_text(text, sizeof(text), &rule, &(struct value_traits){.format = FORMAT_NUMBER}, 0.999,
+		  0.001);
 	assert_non_null(strstr(text, "in over 99% of these, under 1% of the others"));
-	rule_text(text, sizeof(text), &errors, FORMAT_RESULT, 0.999, 0.001);
+	rule_text(text, sizeof(text), &errors, &(struct value_traits){.format = FORMAT_RESULT},
+		  0.999, 0.001);
 	assert_non_null(strstr(text, "in over 99% of these, under 1% of the others"));
 }
 

@@ -19,6 +19,7 @@ struct set {
 	unsigned int n;
 	struct rng rng, halves;
 	struct values out;
+	const char *parameters; /* of the function, or NULL */
 };
 
 /* Calls of the peak take 2 ms, the others 10 us. */
@@ -56,7 +57,8 @@ static inline struct set *set_new(uint64_t seed)
 
 static inline void find(struct set *s, enum layer layer, const char *name)
 {
-	struct value_table *t = value_table_new(s->call, s->weight, s->n, layer, name);
+	const struct op op = {.layer = layer, .name = name, .parameters = s->parameters};
+	struct value_table *t = value_table_new(s->call, s->weight, s->n, &op);
 
 	assert_non_null(t);
 	values_find(t, slow_range(), &s->out);

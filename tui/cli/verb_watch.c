@@ -224,7 +224,8 @@ int verb_doctor(struct options *o)
 	while (front_turn(r.front, NULL, 0, 100) != -ENOTCONN)
 		;
 	if (!model_meta(front_model(r.front))) {
-		verb_complain("doctor: the collector ended without an answer");
+		if (!verb_failure(r.front))
+			verb_complain("doctor: the collector ended without an answer");
 		verb_free(r.front);
 		return EXIT_NO_ANSWER;
 	}

@@ -171,6 +171,7 @@ void driver_arm(struct descent_driver *d)
 					   .op = d->ask.op,
 					   .low_ns = d->ask.low_ns,
 					   .high_ns = d->ask.high_ns,
+					   .sampled = d->ask.sampled,
 					   .nr_nodes = nr,
 					   .nodes = nodes};
 	d->host.request(d->host.ctx, &rec);

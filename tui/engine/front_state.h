@@ -11,7 +11,7 @@
  * front_snapshots.c  thread snapshots and their frames
  * front_waits.c      asks for the tracing of waits; the frames of their user stacks
  * stack_queue.c      raw stacks of snapshots and waits that wait for the parser
- * saved_descent.c    a descent of a saved session that goes on
+ * saved_descent.c    a descent of a saved session that goes on; saved_places.c: its functions here
  * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
  * watches.c          the watched functions; watch_find.c, watch_bound.c, watch_arm.c

@@ -120,13 +120,37 @@ void front_unwatch(struct front *f, uint32_t op)
 
 /* ---- records of the collector ------------------------------------------ */
 
+static void parameters_known(void *ctx, uint64_t op, const struct parsed *answer)
+{
+	const struct parsed_symbols *a = &answer->symbols;
+
+	(void)op;
+	for (uint32_t i = 0; i < a->nr; i++)
+		if (a->symbols[i].parameters && a->symbols[i].parameters[0])
+			front_feed(ctx,
+				   &(struct record){.type = REC_SYMBOL, .symbol = a->symbols[i]});
+}
+
+/* Names for the values of its calls; whether there are any does not matter to the watch. */
+static void ask_parameters(struct front *f, const struct watch *w)
+{
+	const struct parser_reply reply = {parameters_known, f, w->op};
+	struct parse_request req = {
+	    .module = w->module, .text = "", .max = 1, .nr_offsets = 1, .offsets = &w->offset};
+
+	if (!w->edge)
+		front_ask(f, PARSE_SYMBOLS, &req, &reply);
+}
+
 void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 {
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];
 
-		if (w->epoch == ack->epoch && w->stage == WATCH_ARMING)
-			w->stage = WATCH_ARMED;
+		if (w->epoch != ack->epoch || w->stage != WATCH_ARMING)
+			continue;
+		w->stage = WATCH_ARMED;
+		ask_parameters(f, w);
 	}
 }
 

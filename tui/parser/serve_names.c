@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/session/parameters.h"
 #include "tui/parser/serve_internal.h"
 
 enum {
@@ -284,15 +285,29 @@ static size_t text_size(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-static struct rec_symbol symbol_at(struct module *m, uint32_t number, uint64_t offset)
+static const char *parameters_of(struct server *s, struct module *m,
+				 const struct module_function *f)
 {
-	struct rec_symbol symbol = {.module = number, .offset = offset};
+	struct buf text = {.max = PARAMETERS_MAX};
+	const char *kept;
+
+	module_parameters(m, f, &text);
+	kept = keep(s, text.data);
+	buf_release(&text);
+	return kept;
+}
+
+static struct rec_symbol symbol_at(struct server *s, struct module *m, uint64_t offset)
+{
+	struct rec_symbol symbol = {.module = s->request.module, .offset = offset};
 	const struct module_function *f = module_function_at_offset(m, offset);
 	uint64_t vaddr;
 
 	if (f) {
 		symbol.symbol = f->symbol;
 		symbol.function = module_function_name(m, f);
+		if (s->request.max && f->offset == offset)
+			symbol.parameters = parameters_of(s, m, f);
 	}
 	if (!module_vaddr_of(m, offset, &vaddr) &&
 	    module_line(m, vaddr, &symbol.file, &symbol.line))
@@ -312,9 +327,9 @@ int serve_symbols(struct server *s)
 		return -ENOMEM;
 	m = server_module(s, r->module, &answer.error, &answer.reason);
 	for (uint32_t i = 0; m && i < r->nr_offsets; i++) {
-		symbols[i] = symbol_at(m, r->module, r->offsets[i]);
+		symbols[i] = symbol_at(s, m, r->offsets[i]);
 		text += text_size(symbols[i].symbol) + text_size(symbols[i].function) +
-			text_size(symbols[i].file);
+			text_size(symbols[i].file) + text_size(symbols[i].parameters);
 		/* No room in the answer: report the place as unknown; the client may ask again. */
 		if (text > ANSWER_TEXT)
 			symbols[i] =

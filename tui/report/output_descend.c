@@ -67,7 +67,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		if (err)
 			return err;
 		report_name_kernel(r->driver, out);
-		if (report_below_measurable(r, out->latency_ns)) {
+		if (!out->sampled.samples && report_below_measurable(r, out->latency_ns)) {
 			out->named = 0;
 			out->enough = false;
 			if (out->status == DESCENT_ROOT_CAUSE)

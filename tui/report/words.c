@@ -213,8 +213,9 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		buf_putc(out, '\n');
 	}
 	for (unsigned int i = 0; i < p->nr_values; i++) {
+		buf_puts(out, p->values[i].in_program ? "`" : "");
 		sanitise_puts(out, p->values[i].name);
-		buf_puts(out, ": ");
+		buf_puts(out, p->values[i].in_program ? "` is " : ": ");
 		sanitise_puts(out, p->values[i].text);
 		buf_putc(out, '\n');
 	}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/session/parameters.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool parameter_name_fits(const char *name)
+{
+	size_t n = name ? strnlen(name, PARAMETER_NAME) : 0;
+
+	if (!n || n == PARAMETER_NAME)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && !strchr("_$:", name[i]))
+			return false;
+	return true;
+}
+
+void parameters_begin(struct buf *to, const char *name, enum parameter_kind kind, uint32_t size)
+{
+	if (name && !parameter_name_fits(name))
+		kind = PARAMETER_UNKNOWN;
+	buf_printf(to, "%s%s,%c,%u", to->len ? ";" : "",
+		   name && kind != PARAMETER_UNKNOWN ? name : "", kind, size);
+}
+
+void parameters_word(struct buf *to, const char *word, int64_t value)
+{
+	if (parameter_name_fits(word))
+		buf_printf(to, ",%s=%" PRId64, word, value);
+}
+
+static bool is_kind(char c)
+{
+	return c && strchr("?niubep", c);
+}
+
+bool parameters_entry(const char *text, unsigned int i, struct parameter *out)
+{
+	const char *end, *name;
+	size_t n;
+
+	if (!text || !*text)
+		return false;
+	for (; i; i--) {
+		text = strchr(text, ';');
+		if (!text++)
+			return false;
+	}
+	end = text + strcspn(text, ";");
+	name = text;
+	n = strcspn(name, ",;");
+	*out = (struct parameter){.words = end};
+	if (n >= sizeof(out->name) || name + n + 3 > end || !is_kind(name[n + 1]) ||
+	    name[n + 2] != ',')
+		return false;
+	memcpy(out->name, name, n);
+	out->kind = (enum parameter_kind)name[n + 1];
+	out->size = (uint32_t)strtoul(name + n + 3, NULL, 10);
+	text = name + n + 3 + strcspn(name + n + 3, ",;");
+	if (text < end)
+		out->words = text + 1;
+	return out->size <= 8;
+}
+
+bool parameter_word(const char *words, int64_t value, char *to, size_t size)
+{
+	while (words && *words && *words != ';') {
+		size_t all = strcspn(words, ",;"), n = strcspn(words, "=");
+
+		if (n < all && n < size && strtoll(words + n + 1, NULL, 10) == value) {
+			memcpy(to, words, n);
+			to[n] = '\0';
+			return true;
+		}
+		words += all + (words[all] == ',');
+	}
+	return false;
+}
+
+int64_t parameter_value(uint64_t reg, uint32_t size, bool is_signed)
+{
+	unsigned int unused = size && size < 8 ? 64 - 8 * size : 0;
+
+	return is_signed ? (int64_t)(reg << unused) >> unused : (int64_t)(reg << unused >> unused);
+}
