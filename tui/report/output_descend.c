@@ -181,7 +181,7 @@ void report_cause(struct buf *out, const struct cause *c)
 	};
 	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
 
-	buf_puts(out, words[kind]);
+	buf_puts(out, c->wait ? wait_kind_info(c->wait)->text : words[kind]);
 	if (c->name[0]) {
 		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
 		sanitise_puts(out, c->name);

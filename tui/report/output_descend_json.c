@@ -183,6 +183,8 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 		return o;
 	}
 	json_put_text(o, "name", c->name);
+	if (c->wait)
+		json_put_text(o, "wait", wait_kind_info(c->wait)->text);
 	n = strtoll(c->detail, &end, 10);
 	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
 		json_put(o, "detail", json_integer(n));
