@@ -2,15 +2,14 @@
 #include <errno.h>
 #include <math.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 
 /* Time without a call of the peak, before another peak is chosen. */
 #define STUCK_NS 3000000000ull
-/* Calls that waited for a CPU for more of their time are not slow because of the program. */
-#define MOSTLY_WAITED 0.5
-/* A peak with less of all time is no answer to where the time of the function goes. */
-#define PEAK_LEAST 0.2
+/* Seconds for which calls that are too few for an answer are waited for, if others have one. */
+#define PARTS_S 3.0
 
 /* Returns true if the question names a peak, a latency, a range or the slowest calls. */
 static bool question_names_calls(const struct descent_question *q)
@@ -37,8 +36,8 @@ void choose_options(struct model *m, const struct op *op, const struct descent_q
 	ask->step_ns = model_cost(m) ? model_cost(m)->step_ns : 0;
 }
 
-static int choose_among(struct model *m, uint32_t number, const struct descent_question *q,
-			double waited_s, bool within_peaks, struct rec_descent *ask)
+int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
+		   double waited_s, struct rec_descent *ask)
 {
 	const struct choose_question question = {.number = (unsigned int)q->peak,
 						 .low_ns = q->peak_low_ns,
@@ -47,8 +46,7 @@ static int choose_among(struct model *m, uint32_t number, const struct descent_q
 						 .start_ops = q->start_ops,
 						 .start_ops_fixed = q->start_ops_given,
 						 .waited_s = waited_s,
-						 .last_chance = waited_s > q->timeout_s / 3,
-						 .within_peaks = within_peaks};
+						 .last_chance = waited_s > q->timeout_s / 3};
 	const struct op *op = model_op_peaks(m, number);
 	struct choose_answer calls;
 	int err;
@@ -65,57 +63,28 @@ static int choose_among(struct model *m, uint32_t number, const struct descent_q
 	return 0;
 }
 
-int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
-		   double waited_s, struct rec_descent *ask)
+int choose_whole(struct model *m, uint32_t number, const struct descent_question *q,
+		 double waited_s, struct descent_parts *parts, struct rec_descent *ask)
 {
-	return choose_among(m, number, q, waited_s, false, ask);
-}
+	int err = choose_descent(m, number, q, waited_s, ask);
+	const struct op *op = model_op_peaks(m, number);
 
-static double share_of_time(const struct op *op, const struct rec_descent *ask)
-{
-	struct bucket_range range = {pt_bucket(ask->low_ns), pt_bucket(ask->high_ns - 1) + 1};
-
-	return op->total.sum_ns
-		   ? (double)profile_range_sum(&op->total, range) / (double)op->total.sum_ns
-		   : 0;
-}
-
-void choose_waited(const struct descent_result *found, struct choose_waited *waited)
-{
-	*waited = (struct choose_waited){.part = 0};
-	for (unsigned int i = 0; i < found->nr_paths; i++) {
-		const struct cause *cause = &found->paths[i].cause;
-
-		if (cause->kind != CAUSE_PREEMPTION && cause->kind != CAUSE_RUN_QUEUE)
-			continue;
-		/* the paths are sorted by their shares */
-		if (waited->part <= 0)
-			waited->most = *cause;
-		waited->part += found->paths[i].share;
-	}
-	waited->part = fmin(waited->part, 1);
-}
-
-bool choose_instead(struct model *m, const struct descent_question *q,
-		    const struct rec_descent *asked, const struct descent_result *found,
-		    struct rec_descent *ask)
-{
-	struct choose_waited waited;
-
-	if (question_names_calls(q) || asked->high_ns != UINT64_MAX)
-		return false;
-	choose_waited(found, &waited);
-	if (waited.part <= MOSTLY_WAITED ||
-	    choose_among(m, asked->op, q, q->timeout_s, true, ask) ||
-	    share_of_time(model_op_peaks(m, asked->op), ask) < PEAK_LEAST)
-		return false;
-	ask->choice = DESCENT_BESIDE_WAITS;
-	return true;
+	parts->all = (struct rec_parts){.nr_parts = 0};
+	/* shares of times that cannot be measured say nothing */
+	if (err || question_names_calls(q) || op->below_measurable)
+		return err;
+	parts_divide(op, model_covered_ns(op, (double)model_elapsed_ns(m)), parts);
+	if (waited_s < PARTS_S && waited_s <= q->timeout_s / 3 &&
+	    any_of(i, parts->all.nr_parts, parts->part[i].few))
+		return -EAGAIN;
+	if (parts->all.nr_parts)
+		parts_ask(op, &parts->all, parts_next(&parts->all, 0), ask);
+	return 0;
 }
 
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,
-		  struct choose_progress *before, struct rec_descent *ask)
+		  struct choose_progress *before, struct choose_plan *plan)
 {
 	if (question_names_calls(q))
 		return false;
@@ -124,6 +93,6 @@ bool choose_again(struct model *m, const struct descent_question *q,
 	if (now.since_ns - before->since_ns < STUCK_NS)
 		return false;
 	before->since_ns = now.since_ns;
-	return !choose_descent(m, asked->op, q, q->timeout_s, ask) &&
-	       (ask->low_ns >= asked->high_ns || asked->low_ns >= ask->high_ns);
+	return !choose_whole(m, asked->op, q, q->timeout_s, &plan->parts, &plan->ask) &&
+	       (plan->ask.low_ns >= asked->high_ns || asked->low_ns >= plan->ask.high_ns);
 }

@@ -165,29 +165,6 @@ static void replayed_from_its_session(void **state)
 	free(replayed());
 }
 
-/* It went on to a peak, since the calls with most of the time waited for a CPU. */
-static void a_turned_one_replays_too(void **state)
-{
-	struct rec_descent ask;
-	char *answer;
-
-	t.on_cpu = "stranger";
-	whole_descent();
-	ask = *driver_asked(t.driver);
-	ask.choice = DESCENT_BESIDE_WAITS;
-	assert_int_equal(driver_begin(t.driver, &ask), 0);
-	t.on_cpu = NULL;
-	give_calls(0x1020, 20);
-	/* the peak of such a descent may move */
-	assert_int_equal(driver_begin(t.driver, &ask), 0);
-	driver_stop(t.driver);
-	answer_names();
-	give_profile(10);
-	answer = replayed();
-	assert_non_null(strstr(answer, "they waited for a CPU: preempted by stranger"));
-	free(answer);
-}
-
 static void a_stopped_one_replays_too(void **state)
 {
 	begin_armed();
@@ -278,7 +255,6 @@ int main(void)
 	    TEST(a_stranger_had_the_cpu),
 	    TEST(the_awaited_had_the_cpu),
 	    TEST(replayed_from_its_session),
-	    TEST(a_turned_one_replays_too),
 	    TEST(a_stopped_one_replays_too),
 	    TEST(another_peak_afterwards),
 	    TEST(nothing_asked_yet),

@@ -76,7 +76,8 @@ static void calls_have_gone_to_another_peak(void **state)
 {
 	struct descent_question o = options();
 	struct choose_progress progress = {0};
-	struct rec_descent ask, asked;
+	struct choose_plan plan;
+	struct rec_descent asked;
 
 	give_profile(100);
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &asked), 0);
@@ -84,76 +85,28 @@ static void calls_have_gone_to_another_peak(void **state)
 	asked.low_ns = 5 * US;
 	asked.high_ns = 20 * US;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){7, 10 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 12 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 14 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_true(choose_again(t.model, &o, &asked, (struct choose_progress){8, 16 * S},
-				 &progress, &ask));
-	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+				 &progress, &plan));
+	assert_true(plan.ask.low_ns <= 4 * MS && plan.ask.high_ns > 4 * MS);
 	/* not at once again */
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 17 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	/* the same peak still */
-	asked.low_ns = ask.low_ns;
-	asked.high_ns = ask.high_ns;
+	asked.low_ns = plan.ask.low_ns;
+	asked.high_ns = plan.ask.high_ns;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 30 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	/* what a person asked for stays */
 	asked.low_ns = 5 * US;
 	asked.high_ns = 20 * US;
 	o.peak = 1;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 60 * S},
-				  &progress, &ask));
-}
-
-/*
- * The calls beyond all peaks have most of the time, and waited for a CPU: then the answer is about
- * the largest peak. It stays about them if a quota or the program's own code was their cause, if
- * somebody asked for them, and if they are a peak.
- */
-static void waited_for_a_cpu(void **state)
-{
-	struct descent_path paths[] = {
-	    {.share = 0.3, .cause = {.kind = CAUSE_OWN_CODE}},
-	    {.share = 0.4, .cause = {.kind = CAUSE_RUN_QUEUE}},
-	    {.share = 0.3, .cause = {.kind = CAUSE_PREEMPTION}},
-	};
-	const struct descent_result found = {.nr_paths = 3, .paths = paths};
-	struct descent_question o = options();
-	struct rec_descent asked, ask;
-	struct choose_waited waited;
-
-	give_slice(5000, 1, 100 * MS);
-	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &asked), 0);
-	assert_true(asked.low_ns > 10 * US && asked.high_ns == UINT64_MAX);
-	assert_true(choose_instead(t.model, &o, &asked, &found, &ask));
-	assert_int_equal(ask.choice, DESCENT_BESIDE_WAITS);
-	choose_waited(&found, &waited);
-	assert_true(waited.part > 0.69 && waited.part < 0.71);
-	assert_int_equal(waited.most.kind, CAUSE_RUN_QUEUE);
-	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
-	assert_false(choose_instead(t.model, &o, &ask, &found, &ask));
-	o.slowest = 0.1;
-	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
-	o.slowest = 0;
-	paths[1].cause.kind = CAUSE_QUOTA;
-	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
-}
-
-/* A peak with little of the time does not tell where that goes. */
-static void waited_for_a_cpu_most_of_the_time(void **state)
-{
-	struct descent_path path = {.share = 0.9, .cause = {.kind = CAUSE_PREEMPTION}};
-	const struct descent_result found = {.nr_paths = 1, .paths = &path};
-	struct descent_question o = options();
-	struct rec_descent asked, ask;
-
-	give_slice(2000, 1, 100 * MS);
-	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &asked), 0);
-	assert_true(asked.low_ns > 10 * US && asked.high_ns == UINT64_MAX);
-	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
+				  &progress, &plan));
 }
 
 /* Before the slow calls are many enough for a peak they pass for the tail of the fast ones. */
@@ -298,8 +251,6 @@ int main(void)
 	    TEST(largest_by_default),
 	    TEST(rare_and_slow),
 	    TEST(calls_have_gone_to_another_peak),
-	    TEST(waited_for_a_cpu),
-	    TEST(waited_for_a_cpu_most_of_the_time),
 	    TEST(slow_tail),
 	    TEST(two_peaks_of_equal_time),
 	    TEST(no_such_peak),

@@ -47,6 +47,7 @@ void driver_free(struct descent_driver *d)
 	callees_release(d);
 	names_release(d);
 	inlines_release(d);
+	parts_release(d);
 	free(d);
 }
 
@@ -58,11 +59,6 @@ const struct rec_descent *driver_asked(const struct descent_driver *d)
 bool driver_of_syscall(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
-}
-
-const struct driver_waited *driver_waited(const struct descent_driver *d)
-{
-	return d->beside.waited.part > 0 ? &d->beside : NULL;
 }
 
 bool driver_over(const struct descent_driver *d)
@@ -84,7 +80,7 @@ static const char *name_of(const void *ctx, struct rec_code function)
 
 int driver_result(const struct descent_driver *d, struct descent_result *out)
 {
-	int err = descent_result(d->descent, out);
+	int err = d->kept ? descent_result_copy(d->kept, out) : descent_result(d->descent, out);
 
 	if (!err)
 		parked_cut(out, name_of, d);
@@ -294,23 +290,6 @@ static void start_feed(struct descent_driver *d)
 
 /* ---- records ---- */
 
-/* Keeps what the answer so far says about waits for a CPU, if `ask` chooses a peak beside them. */
-static void take_waits(struct descent_driver *d, const struct rec_descent *ask)
-{
-	struct descent_result found;
-
-	if (ask->choice != DESCENT_BESIDE_WAITS) {
-		d->beside = (struct driver_waited){.low_ns = 0};
-		return;
-	}
-	/* it may change to another peak later */
-	if (d->ask.choice == DESCENT_BESIDE_WAITS || !d->asked || driver_result(d, &found))
-		return;
-	d->beside.low_ns = d->ask.low_ns;
-	choose_waited(&found, &d->beside.waited);
-	descent_result_release(&found);
-}
-
 static void take_descent(struct descent_driver *d, const struct rec_descent *ask)
 {
 	/* A REC_DESCENT without an operation marks where the descent was stopped. */
@@ -321,7 +300,7 @@ static void take_descent(struct descent_driver *d, const struct rec_descent *ask
 		}
 		return;
 	}
-	take_waits(d, ask);
+	parts_turn(d, ask);
 	d->ask = *ask;
 	d->asked = true;
 	d->over = false;
@@ -374,6 +353,9 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 	case REC_ACK:
 		if (rec->ack.epoch == d->epoch)
 			d->unacknowledged = false;
+		return;
+	case REC_PARTS:
+		parts_take(d, &rec->parts);
 		return;
 	case REC_DESCENT:
 		take_descent(d, &rec->descent);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "tui/engine/descent_driver.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/report/output.h"
 #include "tui/report/short_name.h"
 #include "tui/report/words.h"
@@ -29,14 +30,17 @@ struct descend_report {
 	enum peak_names names;
 	/* The waits of these calls (wait_driver_of_descent()); NULL: none were traced. */
 	struct waits *waits;
+	/* Where the waits of each part of the operation are; NULL: `waits` are those of all. */
+	const struct wait_driver *part_waits;
 	bool tracing; /* they are being traced */
+	/* rows of the table of parts that were printed already (output_descend_begin()) */
+	unsigned int rows_printed;
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f);
 /* Append the sentence that comes first, without newline, sanitised. */
 void output_descend_sentence(const struct descend_report *r, struct buf *out);
-
 /* ---- shared by text and JSON (output_descend.c) ---- */
 
 /* Shown for code that belongs to no file: generated at run time. */
@@ -77,11 +81,6 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
  * that says so, since the next run may choose that one.
  */
 void report_other_peak(const struct descend_report *r, struct buf *out);
-/*
- * If the descent turned from calls that waited for a CPU to a peak: appends `begin` and what they
- * did. False: nothing was appended.
- */
-bool report_waited(const struct descend_report *r, const char *begin, struct buf *out);
 /* Write the part of the time that is not explained into the empty `out`: "30% in callees that were
  * not measured"; nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,
