@@ -468,11 +468,11 @@ struct pt_control {
 	pt_u32 nr_cpus;
 	pt_u32 sys_burst, sched_burst; /* number of the burst; state of older bursts is ignored */
 	pt_u32 hist_mask; /* number of the shards of a histogram, which is a power of two, less 1 */
-	pt_u32 descend_slot;  /* f0; 0: no descent */
-	pt_u32 descend_burst; /* burst of f0; calls of older bursts are ignored */
-	pt_u32 descend_epoch;
-	pt_u32 descend_fnodes; /* number of armed fnodes */
-	pt_u32 descend_call;   /* number + 1 if f0 is a system call; 0: f0 is a function */
+	pt_u32 descend_slot;		       /* f0; 0: no descent */
+	pt_u32 descend_burst;		       /* burst of f0; calls of older bursts are ignored */
+	pt_u32 descend_epoch, descend_sampled; /* sampled: stacks of targets, in f0 or not */
+	pt_u32 descend_fnodes;		       /* number of armed fnodes */
+	pt_u32 descend_call; /* number + 1 if f0 is a system call; 0: f0 is a function */
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
 	pt_u32 hit_ns[2]; /* cost of a hit by site class */

@@ -77,20 +77,21 @@ INLINE u64 frame_of_f0(struct pt_descent *d)
 
 /*
  * Send a stack sample of a thread inside f0: its user registers `regs`, its user stack down to
- * the frame of f0's caller (up to PT_STACK bytes if f0 is a system call), and the kernel's
+ * the frame of f0's caller (up to PT_STACK bytes if f0 is a system call, or if calls of f0 are
+ * not timed: then the front looks for f0 in the stack, and `cfa` is 0), and the kernel's
  * return addresses. `ctx` is the context of the BPF program. `room` is the buffer's index; 0
  * means that the thread falls asleep.
  */
 INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *task,
 			  struct pt_regs *regs, u32 room, bool in_kernel)
 {
-	struct pt_descent *d = descent_of(c, task);
+	bool sleeps = !room, anywhere = !sleeps && c->descend_sampled;
+	struct pt_descent *d = anywhere ? 0 : descent_of(c, task);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
-	bool sleeps = !room;
 	u64 bytes;
 	s64 kernel;
 
-	if (!d || !r || c->stacks_left <= 0)
+	if ((!d && !anywhere) || !r || c->stacks_left <= 0)
 		return;
 	__sync_fetch_and_add(&c->stacks_left, -1);
 	r->head.kind = PT_RECORD_STACK;
@@ -98,25 +99,27 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
 	r->head.at = bpf_ktime_get_ns();
-	r->cfa = frame_of_f0(d);
+	r->cfa = d ? frame_of_f0(d) : 0;
 	r->sleeps = sleeps;
-	r->fnode = innermost(d);
-	r->epoch = d->record.epoch;
+	r->fnode = d ? innermost(d) : 0;
+	r->epoch = d ? d->record.epoch : c->descend_epoch;
 	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
 		return;
 	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
-	if (sleeps && d->goroutine)
+	if (d && sleeps && d->goroutine)
 		parked_regs(r, d->goroutine);
 	replaced_fill(&r->replaced, task);
 	kernel = bpf_get_stack(ctx, r->kernel, sizeof(r->kernel), 0);
 	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
-	work_copy(&r->work, d);
+	r->work.doing = 0;
+	if (d)
+		work_copy(&r->work, d);
 	if (!sleeps && in_kernel)
 		fill_owners(r, task);
 	else
 		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
 	/* include f0's return address and 64 bytes of its caller's frame */
-	bytes = c->descend_call ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
+	bytes = c->descend_call || !d ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;

@@ -119,6 +119,12 @@ static bool front_is_gone(const struct collector *c)
 	return poll(&p, 1, 0) > 0;
 }
 
+/* True if target_add() has found that the process has ended. */
+static bool has_ended(int err)
+{
+	return err == -ESRCH || err == -ECHILD;
+}
+
 int collector_begin(struct collector *c)
 {
 	const struct collector_options *o = c->options;
@@ -169,6 +175,12 @@ int collector_begin(struct collector *c)
 	}
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
 		err = target_add(c, o->pids[i], true, 0);
+		if (has_ended(err) && o->matched && (c->targets.nr || i + 1 < o->nr_pids)) {
+			send_note(c, NOTE_WARNING,
+				  "process %d ended before it could be measured; it is left out",
+				  o->pids[i]);
+			err = 0;
+		}
 		if (err)
 			target_refused(c, 0, o->pids[i], err);
 	}

@@ -53,7 +53,7 @@ void code_survey(struct collector *c)
 	for (unsigned int i = 0; i < c->files.nr_mappings; i++) {
 		const struct file_mapping *m = &c->files.mappings[i];
 
-		if (module_has_file(c, m->module))
+		if (!m->copied && module_has_file(c, m->module))
 			found |= mapping_survey(c, m);
 	}
 	if (!found)

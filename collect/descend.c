@@ -35,6 +35,11 @@ bool descend_is_of(const struct collector *c, const struct function *f)
 	return c->descent && f && c->descent->function == f;
 }
 
+bool descend_only_samples(const struct collector *c, const struct function *f)
+{
+	return descend_is_of(c, f) && c->descent->sampled;
+}
+
 void descend_links_release(struct descent_arming *d)
 {
 	attachments_release(&d->links);
@@ -83,7 +88,7 @@ void descend_end(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 
-	control->descend_slot = control->descend_call = 0;
+	control->descend_slot = control->descend_call = control->descend_sampled = 0;
 	if (!c->descent)
 		return;
 	set_release(c);
@@ -320,8 +325,9 @@ static void clocks_start(struct collector *c, struct descent_arming *d)
 void descend_clocks(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
-	bool run = d && (d->function ? d->function->state != FUNCTION_OFF
-				     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF);
+	bool run =
+	    d && (d->sampled || (d->function ? d->function->state != FUNCTION_OFF
+					     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF));
 
 	if (!d || run == d->clocks_run)
 		return;
@@ -422,6 +428,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 				     .epoch = req->epoch,
 				     .low_ns = req->low_ns,
 				     .high_ns = req->high_ns,
+				     .sampled = f && req->sampled && !req->nr_nodes,
 				     .nr_nodes = req->nr_nodes};
 	memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
 	c->descent = d;
@@ -436,6 +443,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	budget_borrow(c, true);
 	units_layers(c);
 	control->stacks_left = STACKS;
+	control->descend_sampled = d->sampled;
 	control->descend_low = req->low_ns;
 	control->descend_high = req->high_ns;
 	/* calls that begin after this carry the new epoch */

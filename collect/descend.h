@@ -19,6 +19,8 @@ void descend_attach(struct collector *c, struct function *f);
 void descend_detach(struct collector *c, const struct function *f);
 /* True if `f` is f0 of the running descent. */
 bool descend_is_of(const struct collector *c, const struct function *f);
+/* True if `f` is f0 of a descent that only samples stacks: `f` needs no probes. */
+bool descend_only_samples(const struct collector *c, const struct function *f);
 /* The function of the running descent, or NULL. */
 struct function *descend_f0(const struct collector *c);
 /* Number of the armed set; 0: no descent. */

@@ -32,6 +32,7 @@ struct descent_arming {
 	uint32_t op, slot;	   /* the front's number of f0, and its slot */
 	uint32_t epoch;
 	uint64_t low_ns, high_ns;
+	bool sampled; /* calls of f0 are not timed: samples are taken wherever the targets run */
 	struct req_fnode nodes[PT_FNODES];
 	uint32_t nr_nodes;
 	uint32_t parent[PT_FNODES]; /* index + 1 of each node's parent; 0: f0 */

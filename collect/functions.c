@@ -288,6 +288,10 @@ int function_exits_arm(struct collector *c, struct function *f)
 
 	if (!f->exits_wait && !f->exits_dropped)
 		return 0;
+	if (f->exits_dropped) {
+		f->meta->placement = "entry in the function; ends at its own exits";
+		op_announce(c, f);
+	}
 	f->exits_wait = f->exits_dropped = false;
 	if (f->state != FUNCTION_ON) /* they are attached with the next burst */
 		return 0;

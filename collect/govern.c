@@ -348,7 +348,7 @@ static void credit_turn(struct collector *c, struct function *f, int64_t earned,
 static bool burst_over(const struct collector *c, const struct function *f)
 {
 	/* a descent's call is useless if its thread's waits are not recorded */
-	if (descend_is_of(c, f) && !units_are_on(c))
+	if (descend_only_samples(c, f) || (descend_is_of(c, f) && !units_are_on(c)))
 		return true;
 	return f->credit_ns < 0 || budget_left(c) < 0 ||
 	       (has_account(c, f) && f->burst_spent_ns > f->burst_max_ns);
@@ -356,7 +356,7 @@ static bool burst_over(const struct collector *c, const struct function *f)
 
 static void burst_start(struct collector *c, struct function *f)
 {
-	if (descend_is_of(c, f) && !units_start(c, now_ns()))
+	if (descend_only_samples(c, f) || (descend_is_of(c, f) && !units_start(c, now_ns())))
 		return;
 	function_links_start(c, f);
 	f->burst_hits = function_starts(c, f, NULL);

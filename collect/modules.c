@@ -51,6 +51,7 @@ static uint32_t module_find(const struct collector *c, const struct mapping *m)
 
 static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
 {
+	const struct mapping *of_file = m->copied_beside ? m->copied_beside : m;
 	uint32_t found = module_find(c, m);
 	struct file_module *mod;
 	struct map_file about;
@@ -64,8 +65,8 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 				    .copy = -1,
 				    .pid = pid,
 				    .hold = {.lease = -1}};
-	mod->start = m->start;
-	mod->end = m->end;
+	mod->start = of_file->start;
+	mod->end = of_file->end;
 	mod->path = strdup(m->path);
 	if (!mod->path)
 		return 0;
@@ -74,7 +75,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (m->dev == VDSO_DEV) {
 		mod->fd = vdso_copy();
 	} else if (m->dev != PERF_MAP_DEV) {
-		mod->fd = target_map_file(pid, m->start, m->end, &about);
+		mod->fd = target_map_file(pid, mod->start, mod->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
 		mod->made = about.made;
@@ -126,7 +127,8 @@ static void mapping_send(struct collector *c, const struct file_mapping *fm, boo
 						    .start = fm->start,
 						    .end = fm->end,
 						    .offset = fm->offset,
-						    .gone = gone}});
+						    .gone = gone,
+						    .copied = fm->copied}});
 }
 
 /* Find this mapping among those of earlier scans; NULL: it is new. */
@@ -141,7 +143,8 @@ static struct file_mapping *mapping_find(struct module_scan *s, const struct map
 			s->at = 0;
 		fm = &c->files.mappings[s->at];
 		if (fm->pid == s->target->pid && fm->start == m->start && fm->end == m->end &&
-		    fm->offset == m->offset && c->files.modules[fm->module - 1].inode == m->inode &&
+		    fm->offset == m->offset && fm->copied == !!m->copied_beside &&
+		    c->files.modules[fm->module - 1].inode == m->inode &&
 		    c->files.modules[fm->module - 1].dev == m->dev) {
 			s->at++;
 			return fm;
@@ -182,6 +185,7 @@ static int mapping_add(struct module_scan *s, const struct mapping *m, uint32_t 
 				    .start = m->start,
 				    .end = m->end,
 				    .offset = m->offset,
+				    .copied = m->copied_beside,
 				    .seen = true};
 	mapping_send(c, fm, false);
 	c->files.changed = true;
@@ -267,7 +271,8 @@ void modules_look(struct collector *c, struct target *t)
 
 uint64_t mapping_address(const struct file_mapping *m, uint32_t module, uint64_t offset)
 {
-	return m->module == module && offset >= m->offset && offset - m->offset < m->end - m->start
+	return m->module == module && !m->copied && offset >= m->offset &&
+		       offset - m->offset < m->end - m->start
 		   ? m->start + (offset - m->offset)
 		   : 0;
 }

@@ -48,7 +48,8 @@ struct file_mapping {
 	pid_t pid;
 	uint32_t module; /* number of the module, from 1 */
 	uint64_t start, end, offset;
-	bool seen; /* found by the current scan */
+	bool copied; /* a copy of the file in anonymous memory, which cannot be probed */
+	bool seen;   /* found by the current scan */
 };
 
 struct module_table {
@@ -87,7 +88,7 @@ int module_content(struct collector *c, uint32_t module);
  * code_check.h for the error -CODE_DIFFERS. */
 int module_attach(struct collector *c, uint32_t module, pid_t pid, struct attach_points *points,
 		  struct attachment *a);
-/* The address at which `m` maps this place of a file; 0: it maps another one. */
+/* The address at which `m` maps this place of a file; 0: it maps another one, or a copy. */
 uint64_t mapping_address(const struct file_mapping *m, uint32_t module, uint64_t offset);
 /* The mapping at an address of a process; NULL: none. */
 const struct file_mapping *mapping_at(const struct collector *c, pid_t pid, uint64_t address);

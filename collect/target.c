@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,6 +95,7 @@ static void ids_read(struct target *t)
 int target_refresh(struct target *t)
 {
 	struct stat_line line;
+	ssize_t linked;
 	int err = stat_read(t->pid, &line);
 
 	if (err)
@@ -105,10 +105,13 @@ int target_refresh(struct target *t)
 	t->started_ns = ticks_ns(line.start_ticks);
 	t->threads = line.threads;
 	small_file_line(t->comm, sizeof(t->comm), "/proc/%d/comm", t->pid);
-	small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", proc_number(t->pid));
+	linked = small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", proc_number(t->pid));
 	ids_read(t);
 	/* PF_KTHREAD */
-	return line.flags & 0x00200000 ? -EISDIR : 0;
+	if (line.flags & 0x00200000)
+		return -EISDIR;
+	/* it has no memory any more: it is about to be a zombie */
+	return linked == -ENOENT ? -ECHILD : 0;
 }
 
 /* True if the process is a 32-bit process: its auxiliary vector has 32-bit pairs, so the first
@@ -283,68 +286,6 @@ uint64_t target_pages(pid_t pid)
 	return small_file_read(buf, sizeof(buf), "/proc/%d/statm", proc_number(pid)) > 0
 		   ? strtoull(buf, NULL, 10)
 		   : 0;
-}
-
-bool mapping_is_vdso(const struct mapping *m)
-{
-	return !m->inode && !strcmp(m->path, "[vdso]");
-}
-
-int target_code(pid_t pid, mapping_fn each, void *ctx)
-{
-	char path[64], *text, *line, *next;
-	unsigned int n = 0;
-	int err = 0;
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number(pid));
-	got = reader_text(pid, path, &text);
-	if (got < 0)
-		return (int)got;
-	for (line = text; !err && *line && n < TARGET_MAX_MAPPINGS; line = next) {
-		unsigned int major, minor;
-		struct mapping m = {0};
-		char perms[5];
-		int at = 0;
-
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-			   &m.start, &m.end, perms, &m.offset, &major, &minor, &m.inode, &at) != 7)
-			continue;
-		if (perms[2] != 'x' || !at)
-			continue;
-		m.dev = makedev(major, minor);
-		m.path = line + at;
-		err = each(ctx, &m);
-		n++;
-	}
-	free(text);
-	return err;
-}
-
-struct mapping_call {
-	mapping_fn each;
-	void *ctx;
-};
-
-/* Keep anonymous code only if a JIT compiler may have made it, without a name or with one that it
- * chose (PR_SET_VMA_ANON_NAME), and the vDSO. */
-static int keep_mapping(void *ctx, const struct mapping *m)
-{
-	const struct mapping_call *call = ctx;
-
-	if (!m->inode && m->path[0] && strncmp(m->path, "[anon:", 6) && !mapping_is_vdso(m))
-		return 0;
-	return call->each(call->ctx, m);
-}
-
-int target_mappings(pid_t pid, mapping_fn each, void *ctx)
-{
-	struct mapping_call call = {each, ctx};
-
-	return target_code(pid, keep_mapping, &call);
 }
 
 int target_threads(pid_t pid, thread_fn each, void *ctx)

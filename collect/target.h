@@ -75,6 +75,12 @@ struct mapping {
 	uint64_t start, end, offset;
 	uint64_t dev, inode; /* inode 0: code without a file */
 	const char *path;    /* valid only during the callback */
+	/*
+	 * Not NULL: this is anonymous memory in the place of a part of the file, to which the
+	 * program has copied that part. `dev`, `inode`, `path` and `offset` are those of the file,
+	 * and `copied_beside` is the mapping of the file before it. The kernel cannot probe a copy.
+	 */
+	const struct mapping *copied_beside; /* valid only during the callback */
 };
 /* True for the code that the kernel maps into each process. A process cannot choose this name. */
 bool mapping_is_vdso(const struct mapping *m);

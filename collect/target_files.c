@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files behind a target's mappings. Their file systems may hang, so the reader opens and
- * reads them. */
+/* A target's mappings and the files behind them. Their file systems may hang, so the reader opens
+ * and reads them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -18,6 +20,128 @@
 #include "collect/process/live_thread.h"
 #include "collect/reader.h"
 #include "collect/target.h"
+
+/* ---- mappings --------------------------------------------------------- */
+
+bool mapping_is_vdso(const struct mapping *m)
+{
+	return !m->inode && !strcmp(m->path, "[vdso]");
+}
+
+enum { COPY_PARTS = 64 /* mappings of which a copy may consist */ };
+
+/* The lines of /proc/PID/maps; each ends with '\0'. */
+struct map_lines {
+	char *next, *end;
+};
+
+static bool next_mapping(struct map_lines *lines, struct mapping *m, bool *executable)
+{
+	while (lines->next < lines->end) {
+		const char *line = lines->next;
+		unsigned int major, minor;
+		char perms[5];
+		int at = 0;
+
+		lines->next += strlen(line) + 1;
+		*m = (struct mapping){0};
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+			   &m->start, &m->end, perms, &m->offset, &major, &minor, &m->inode,
+			   &at) != 7 ||
+		    !at)
+			continue;
+		m->dev = makedev(major, minor);
+		m->path = line + at;
+		*executable = perms[2] == 'x';
+		return true;
+	}
+	return false;
+}
+
+/*
+ * True if this executable mapping without a name continues the mapping of a file that ends at
+ * `end`, and a later mapping continues the same file behind it: the program has put a copy into the
+ * place of a part of the file. The copy may consist of several mappings.
+ */
+static bool is_copy(const struct mapping *file, uint64_t end, struct mapping m,
+		    struct map_lines after)
+{
+	bool executable = true;
+
+	for (unsigned int n = 0; n < COPY_PARTS && m.start == end; n++) {
+		if (m.inode)
+			return n && m.inode == file->inode && m.dev == file->dev &&
+			       m.offset - file->offset == m.start - file->start;
+		if (m.path[0] || !executable)
+			return false;
+		end = m.end;
+		if (!next_mapping(&after, &m, &executable))
+			return false;
+	}
+	return false;
+}
+
+int target_code(pid_t pid, mapping_fn each, void *ctx)
+{
+	struct mapping m, file = {0};
+	uint64_t file_end = 0; /* of `file` and the copies behind it */
+	struct map_lines lines;
+	char path[64], *text;
+	unsigned int n = 0;
+	bool executable;
+	int err = 0;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", proc_number(pid));
+	got = reader_text(pid, path, &text);
+	if (got < 0)
+		return (int)got;
+	lines = (struct map_lines){text, text + got};
+	for (char *p = text; (p = strchr(p, '\n')); p++)
+		*p = '\0';
+	while (!err && n < TARGET_MAX_MAPPINGS && next_mapping(&lines, &m, &executable)) {
+		if (m.inode) {
+			file = m;
+			file_end = m.end;
+		} else if (executable && is_copy(&file, file_end, m, lines)) {
+			m.dev = file.dev;
+			m.inode = file.inode;
+			m.path = file.path;
+			m.offset = file.offset + (m.start - file.start);
+			m.copied_beside = &file;
+			file_end = m.end;
+		}
+		if (!executable)
+			continue;
+		err = each(ctx, &m);
+		n++;
+	}
+	free(text);
+	return err;
+}
+
+struct mapping_call {
+	mapping_fn each;
+	void *ctx;
+};
+
+/* Keep anonymous code only if a JIT compiler may have made it, without a name or with one that it
+ * chose (PR_SET_VMA_ANON_NAME), and the vDSO. */
+static int keep_mapping(void *ctx, const struct mapping *m)
+{
+	const struct mapping_call *call = ctx;
+
+	if (!m->inode && m->path[0] && strncmp(m->path, "[anon:", 6) && !mapping_is_vdso(m))
+		return 0;
+	return call->each(call->ctx, m);
+}
+
+int target_mappings(pid_t pid, mapping_fn each, void *ctx)
+{
+	struct mapping_call call = {each, ctx};
+
+	return target_code(pid, keep_mapping, &call);
+}
 
 /* ---- in the reader ---------------------------------------------------- */
 

@@ -61,29 +61,44 @@ static void survey_fileless(struct collector *c, const struct target *t, uint64_
 {
 	bool named = mapping_at(c, t->pid, start) != NULL;
 
-	limit(
-	    c, "code without a file",
-	    named
-		? "it was made at run time: its perf map gives names to samples and stacks, but "
-		  "it cannot be probed; watch system calls, libraries, or the process"
-		: "it was made at run time, or the program copied its text to anonymous memory: it "
-		  "cannot be probed, and without a perf map (/tmp/perf-PID.map) it has no "
-		  "names; watch system calls, libraries, or the process",
-	    "%s of the code at 0x%" PRIx64 " in process %d (%s)",
-	    named ? "probes in functions" : "probes in functions and names", start, t->pid,
-	    t->comm);
+	limit(c, "code without a file",
+	      named
+		  ? "it was made at run time: its perf map gives names to samples and stacks, but "
+		    "it cannot be probed; watch system calls, libraries, or the process"
+		  : "it was made at run time: it cannot be probed, and without a perf map "
+		    "(/tmp/perf-PID.map) it has no names; watch system calls, libraries, or the "
+		    "process",
+	      "%s of the code at 0x%" PRIx64 " in process %d (%s)",
+	      named ? "probes in functions" : "probes in functions and names", start, t->pid,
+	      t->comm);
+}
+
+/* This mapping is a copy of a part of a file. */
+static void survey_copied(struct collector *c, const struct target *t, const struct mapping *m)
+{
+	const char *slash = strrchr(m->path, '/');
+
+	limit(c, "text in anonymous memory",
+	      "the program copied it there, so the kernel cannot probe it; system calls, libraries "
+	      "and samples work",
+	      "probes in functions of %s whose code is at 0x%" PRIx64 " in process %d (%s)",
+	      slash ? slash + 1 : m->path, m->start, t->pid, t->comm);
 }
 
 struct survey {
 	struct collector *c;
 	const struct target *t;
-	bool probed, fileless;
+	bool probed, fileless, copied;
 };
 
 static int survey_mapping(void *ctx, const struct mapping *m)
 {
 	struct survey *s = ctx;
 
+	if (m->copied_beside && !s->copied) {
+		s->copied = true;
+		survey_copied(s->c, s->t, m);
+	}
 	if (m->inode)
 		return 0;
 	s->probed |= !strncmp(m->path, "[uprobes", 8);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/format.h"
 #include "analysis/latency/compare.h"
 
 enum {
@@ -87,29 +88,87 @@ static void keep_peak(struct profile *p, uint64_t low_ns, uint64_t high_ns)
 		move(p, pt_bucket(high_ns), PT_BUCKETS, pt_bucket(high_ns * DISTANCE));
 }
 
+static bool is_in_peak(const struct change *c, uint64_t ns)
+{
+	return ns >= c->low_ns && (!c->high_ns || ns < c->high_ns);
+}
+
+/* The share of the calls that are in the peak, by buckets. */
+static double share_in_peak(const struct change *c, const struct profile *p)
+{
+	unsigned int end = c->high_ns ? pt_bucket(c->high_ns) : PT_BUCKETS;
+	uint64_t calls = 0;
+
+	for (unsigned int i = pt_bucket(c->low_ns); i < end && i < PT_BUCKETS; i++)
+		calls += p->count[i];
+	return p->calls ? (double)calls / (double)p->calls : 0;
+}
+
+/* The first reason about a peak within the range, or from or to there; NULL: none. */
+static const struct compare_reason *reason_of_peak(const struct change *c,
+						   const struct compare_pair *pair, bool outside)
+{
+	for (unsigned int i = 0; i < pair->nr_reasons; i++) {
+		const struct compare_reason *r = &pair->reason[i];
+		bool moved = r->kind == COMPARE_PEAK_MOVED;
+		bool now = is_in_peak(c, r->mode_ns);
+		bool before = moved ? is_in_peak(c, r->old_mode_ns) : now;
+
+		if ((now && before) || (outside && (now || before)))
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * Says how the peak changed. Its calls may have gone to latencies outside of the range, or come
+ * from there, which only the whole profiles show; `kept` is the comparison of the range alone.
+ */
+static void describe(struct change *c, const struct profile *start, const struct profile *now,
+		     const struct compare_pair *kept, const char *lead)
+{
+	struct compare_item before = {"f0", start, 0, 0}, after = {"f0", now, 0, 0};
+	const struct compare_reason *reason;
+	struct compare_options o;
+	struct compare_pair whole;
+	struct buf words;
+
+	options(&o);
+	compare_profiles(&before, &after, 0, 0, &o, &whole);
+	reason = reason_of_peak(c, &whole, true) ?: reason_of_peak(c, kept, false);
+	buf_init(&words, sizeof(c->words));
+	if (reason && !compare_reason_words(&words, reason, false))
+		snprintf(c->words, sizeof(c->words), "%s%s", lead, words.data);
+	else
+		snprintf(c->words, sizeof(c->words),
+			 "%s%s of the calls have the latencies of this peak, previously %s", lead,
+			 format_percent(share_in_peak(c, now)).s,
+			 format_percent(share_in_peak(c, start)).s);
+	buf_release(&words);
+}
+
 /*
  * Returns true if `now` differs from `start`; `words` then says how, beginning with `lead`. Both
  * are modified.
  */
 static bool differs(struct change *c, struct profile *start, struct profile *now, const char *lead)
 {
-	struct compare_item before = {"f0", start, 0, 0}, after = {"f0", now, 0, 0};
+	struct profile kept_start, kept_now;
+	struct compare_item before = {"f0", &kept_start, 0, 0}, after = {"f0", &kept_now, 0, 0};
 	struct compare_options o;
 	struct compare_pair pair;
-	struct buf words;
 
 	options(&o);
 	blur(start, c->probes_ns);
 	blur(now, c->probes_ns);
-	keep_peak(start, c->low_ns, c->high_ns);
-	keep_peak(now, c->low_ns, c->high_ns);
+	kept_start = *start;
+	kept_now = *now;
+	keep_peak(&kept_start, c->low_ns, c->high_ns);
+	keep_peak(&kept_now, c->low_ns, c->high_ns);
 	compare_profiles(&before, &after, 0, 0, &o, &pair);
 	if (pair.verdict != COMPARE_CHANGED)
 		return false;
-	buf_init(&words, sizeof(c->words));
-	if (pair.nr_reasons && !compare_reason_words(&words, &pair.reason[0], false))
-		snprintf(c->words, sizeof(c->words), "%s%s", lead, words.data);
-	buf_release(&words);
+	describe(c, start, now, &pair, lead);
 	return true;
 }
 

@@ -189,7 +189,7 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 
 	if (best && is_unsettled(op, best))
 		peak_time -= tail_share(op, best) * peak_time;
-	if (calls && heavy_time > HEAVIER * peak_time) {
+	if (calls && heavy_time > HEAVIER * peak_time && !q->within_peaks) {
 		if (!q->last_chance && seen(op, calls) < HEAVY_CALLS)
 			return -EAGAIN;
 		out->basis = CHOSEN_SLOWEST;
@@ -211,7 +211,9 @@ static int choose_slowest(const struct op *op, const struct choose_question *q,
 	if (!q->last_chance && (double)op->seen_calls * q->slowest / 100 < SLOWEST_CALLS)
 		return -EAGAIN;
 	out->basis = CHOSEN_SLOWEST;
+	/* whole buckets, as the shares of the answer: a bucket may hold most of the calls */
 	out->low_ns = profile_quantile(&op->total, fmax(0, 1 - q->slowest / 100));
+	out->low_ns = bucket_low_ns(pt_bucket(out->low_ns), PT_RESOLUTION);
 	out->high_ns = UINT64_MAX;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/causes.h"
 #include "analysis/descent/parts.h"
 #include "analysis/latency/model.h"
 
@@ -24,6 +25,7 @@ struct choose_question {
 	bool start_ops_fixed;	/* the user gave start_ops: do not lower it when calls are rare */
 	double waited_s;	/* seconds for which the operation has been watched */
 	bool last_chance;	/* choose now from the calls that were seen; do not wait for more */
+	bool within_peaks; /* nothing but a peak, whatever time the calls beyond all peaks have */
 };
 
 enum choose_basis {
@@ -78,6 +80,23 @@ int choose_whole(struct model *m, uint32_t number, const struct descent_question
 
 /* Fills *ask for a descent of `op`, but for its range of latencies and start_ops. */
 void choose_options(struct model *m, const struct op *op, const struct descent_question *q,
+		    struct rec_descent *ask);
+
+struct descent_result;
+/* How calls waited for a CPU. */
+struct choose_waited {
+	double part;	   /* of their time */
+	struct cause most; /* of most of it */
+};
+void choose_waited(const struct descent_result *found, struct choose_waited *waited);
+/*
+ * Chooses the largest peak instead of the calls beyond all peaks that a descent has explained, if
+ * the user named no calls, those mostly waited for a CPU, and the peak has a good part of the time.
+ * Waiting for a CPU is what the host does to calls of any kind: it is told beside the program's own
+ * path, not instead of it. Returns true and fills *ask.
+ */
+bool choose_instead(struct model *m, const struct descent_question *q,
+		    const struct rec_descent *asked, const struct descent_result *found,
 		    struct rec_descent *ask);
 
 /* What choose_whole() has chosen. */

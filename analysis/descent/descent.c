@@ -33,21 +33,6 @@ void descent_options_init(struct rec_descent *options)
 	};
 }
 
-const char *descent_status_text(enum descent_status s)
-{
-	static const char *const text[DESCENT_STATUSES] = {
-	    [DESCENT_ROOT_CAUSE] = "root cause found",
-	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
-	    [DESCENT_IN_PROGRESS] = "in progress",
-	    [DESCENT_CHANGED] = "distribution changed",
-	    [DESCENT_TOO_FEW] = "not enough calls",
-	    [DESCENT_TARGET_END] = "target ended",
-	    [DESCENT_PARTLY] = "partly explained",
-	};
-
-	return s < DESCENT_STATUSES ? text[s] : "unknown";
-}
-
 struct descent *descent_new(void)
 {
 	struct descent *d = calloc(1, sizeof(*d));
@@ -105,7 +90,10 @@ static void decide_now(struct descent *d)
 void descent_stop(struct descent *d)
 {
 	decide_now(d);
-	end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
+	if (d->ask.sampled && witnesses_count(d->witnesses) >= SAMPLED_LEAST)
+		end(d, DESCENT_ROOT_CAUSE);
+	else
+		end(d, d->decisions ? DESCENT_IN_PROGRESS : DESCENT_TOO_FEW);
 }
 
 enum descent_status descent_status(const struct descent *d)
@@ -121,6 +109,10 @@ static int arm_first(struct descent *d)
 	uint32_t f0 = root->function;
 
 	d->phase = PHASE_RUN;
+	if (d->ask.sampled) {
+		descent_arm_nothing(d);
+		return 0;
+	}
 	if (root->votes) { /* restored from a session: continue there */
 		descent_decide(d);
 		return descent_arm_live(d);
@@ -228,7 +220,7 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	d->nr_armed = d->nr_expand = d->nr_learn = 0;
 	d->epoch_armed = false;
 	d->say_arm = d->decided = d->plan_again = d->resuming = d->restarted = false;
-	d->first_start_ns = d->last_end_ns = 0;
+	d->first_start_ns = d->last_end_ns = d->first_call_ns = 0;
 	profile_init(&d->saved_start);
 	d->changed_since_saved = false;
 	d->scheduling_known = d->scheduling_unknown = 0;
@@ -339,7 +331,7 @@ static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 
 static bool is_asked(const struct descent *d, const struct rec_call *c)
 {
-	if (c->op != d->ask.op || c->outcome == CALL_OPEN)
+	if (c->op != d->ask.op || c->outcome == CALL_OPEN || d->ask.sampled)
 		return false;
 	return c->outcome == CALL_BLURRED ||
 	       (c->latency_ns >= d->ask.low_ns && c->latency_ns < d->ask.high_ns);
@@ -381,8 +373,24 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	return err ? err : late;
 }
 
+/* Counts a sample of a descent by samples alone: it was taken in f0, in whichever call. */
+static int take_sample(struct descent *d, const struct rec_witness *w)
+{
+	int err;
+
+	if (d->phase != PHASE_RUN || w->op != d->ask.op || w->kind == WITNESS_SLEEP)
+		return 0;
+	err = witnesses_count_one(d->witnesses, w);
+	d->first_call_ns = d->first_call_ns ? d->first_call_ns : w->at_ns;
+	if (descent_samples_suffice(d, w->at_ns))
+		end(d, DESCENT_ROOT_CAUSE);
+	return err;
+}
+
 static int take_witness(struct descent *d, const struct rec_witness *w)
 {
+	if (d->ask.sampled)
+		return take_sample(d, w);
 	if ((d->phase != PHASE_START && d->phase != PHASE_RUN) || w->op != d->ask.op)
 		return 0;
 	return witnesses_add(d->witnesses, w);

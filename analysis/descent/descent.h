@@ -275,6 +275,23 @@ struct descent_callers {
 	struct rec_frame frame[DESCENT_KERNEL];
 };
 
+/* What samples tell of one function in f0. */
+struct descent_share {
+	struct rec_code function;
+	double own, inclusive; /* shares of the time of f0: without and with its callees */
+};
+enum { DESCENT_SAMPLED = 11 }; /* f0 and ten functions that it calls */
+/*
+ * The answer of a descent by samples alone (rec_descent.sampled), about all calls of f0: its own
+ * code and the heaviest functions below it. `rest` is the time of all others, without callees.
+ */
+struct descent_sampled {
+	uint64_t samples; /* 0: calls were measured */
+	unsigned int nr, nr_rest;
+	struct descent_share function[DESCENT_SAMPLED]; /* f0, then the heaviest first */
+	double rest;
+};
+
 /* A 95% confidence interval. */
 struct descent_interval {
 	double low, high;
@@ -320,6 +337,7 @@ struct descent_result {
 	 * with a saved one although the latencies have changed; else "".
 	 */
 	char change[200];
+	struct descent_sampled sampled;
 	unsigned int nr_callers;			 /* only if f0 is a system call */
 	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */
 };

@@ -11,6 +11,9 @@ enum {
 	DESCENT_QUEUE = 256,
 	DESCENT_MAX_TARGETS = 1024,
 	DESCENT_HANDLERS = 8,
+	/* The callee of calls that were not timed is named if this many samples are below the
+	 * caller; fewer samples are no answer by samples alone. */
+	SAMPLED_LEAST = 8,
 };
 
 /*
@@ -221,6 +224,10 @@ int descent_take_saved_profile(struct descent *d, const struct rec_profile *save
  * callees are not worth probes.
  */
 bool fnode_is_call_of_kernel(const struct descent *d, uint32_t node);
+
+/* result_sampled.c: returns true if the samples until `now_ns` are enough for an answer by samples
+ * alone. */
+bool descent_samples_suffice(const struct descent *d, uint64_t now_ns);
 
 /* Fills *out with the frames of the stack samples that belong to an fnode. */
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out);

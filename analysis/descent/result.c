@@ -27,6 +27,21 @@ const char *evidence_text(enum evidence e)
 	return e < EVIDENCE_KINDS ? text[e] : "unknown";
 }
 
+const char *descent_status_text(enum descent_status s)
+{
+	static const char *const text[DESCENT_STATUSES] = {
+	    [DESCENT_ROOT_CAUSE] = "root cause found",
+	    [DESCENT_DEPTH_REACHED] = "maximum depth reached",
+	    [DESCENT_IN_PROGRESS] = "in progress",
+	    [DESCENT_CHANGED] = "distribution changed",
+	    [DESCENT_TOO_FEW] = "not enough calls",
+	    [DESCENT_TARGET_END] = "target ended",
+	    [DESCENT_PARTLY] = "partly explained",
+	};
+
+	return s < DESCENT_STATUSES ? text[s] : "unknown";
+}
+
 static uint64_t rounded(double ns)
 {
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
@@ -194,6 +209,11 @@ static void add_calls(const struct witnesses *w, struct descent_path *path, uint
 	}
 }
 
+void result_sort_pcs(struct descent_path *path)
+{
+	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
+}
+
 void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node, bool callees)
 {
 	struct live_callees live;
@@ -209,7 +229,7 @@ void result_add_pcs(struct builder *b, struct descent_path *path, uint32_t node,
 		if (callees)
 			add_calls(b->d->witnesses, path, set.at[i], &live);
 	}
-	qsort(path->pcs, path->nr_pcs, sizeof(path->pcs[0]), by_weight);
+	result_sort_pcs(path);
 }
 
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
@@ -405,18 +425,24 @@ int descent_result(const struct descent *d, struct descent_result *out)
 	out->rounds = d->rounds;
 	out->calls_used = d->calls_used;
 	b.latency = ratio((double)t->latency_ns, (double)t->records);
+	if (d->ask.sampled)
+		b.latency = ratio((double)d->change.start.sum_ns, (double)d->change.start.calls);
 	out->latency_ns = rounded(b.latency);
 	if (out->status == DESCENT_CHANGED || d->changed_since_saved)
 		snprintf(out->change, sizeof(out->change), "%s", d->change.words);
 	out->paths = calloc(MAX_PATHS, sizeof(*out->paths));
-	if (out->paths)
-		b.err = show_nodes(&b);
-	else
+	if (!out->paths)
 		b.err = -ENOMEM;
-	if (!b.err) {
+	else if (d->ask.sampled)
+		b.err = result_by_samples(&b);
+	else
+		b.err = show_nodes(&b);
+	if (!b.err && !d->ask.sampled) {
 		result_add_paths(&b);
 		result_add_callers(&b);
 		join_paths(&b);
+	}
+	if (!b.err) {
 		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
 		leave_out_small_paths(out);
 		add_up(out);
@@ -435,36 +461,6 @@ void descent_result_release(struct descent_result *r)
 	free(r->paths);
 	free(r->nodes);
 	memset(r, 0, sizeof(*r));
-}
-
-/* Returns NULL if out of memory. */
-static void *copy_of(const void *from, size_t bytes)
-{
-	void *to = malloc(bytes + 1);
-
-	if (to && bytes)
-		memcpy(to, from, bytes);
-	return to;
-}
-
-int descent_result_copy(const struct descent_result *from, struct descent_result *to)
-{
-	bool whole = true;
-
-	*to = *from;
-	to->nodes = copy_of(from->nodes, from->nr_nodes * sizeof(*from->nodes));
-	to->paths = copy_of(from->paths, from->nr_paths * sizeof(*from->paths));
-	to->nr_paths = to->paths ? from->nr_paths : 0;
-	for (unsigned int i = 0; i < to->nr_paths; i++) {
-		const struct descent_path *p = &from->paths[i];
-
-		to->paths[i].frames = copy_of(p->frames, p->nr_frames * sizeof(*p->frames));
-		whole = whole && to->paths[i].frames;
-	}
-	if (whole && to->nodes && to->paths)
-		return 0;
-	descent_result_release(to);
-	return -ENOMEM;
 }
 
 static bool same_frame(const struct descent_result *a, const struct descent_result *b,

@@ -9,9 +9,6 @@ static inline double ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
-/* The callee of calls that were not timed is named if this many samples are below the caller. */
-enum { SAMPLED_LEAST = 8 };
-
 struct builder {
 	const struct descent *d;
 	struct descent_result *r;
@@ -39,6 +36,13 @@ struct builder {
  */
 struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns,
 				     const struct cause *cause, uint64_t maxcount);
+/* Sorts the places of a path, heaviest first. */
+void result_sort_pcs(struct descent_path *path);
+/*
+ * result_sampled.c: the nodes and paths of a descent by samples alone, and its table of functions.
+ * Returns 0 or -ENOMEM.
+ */
+int result_by_samples(struct builder *b);
 /* Returns true if this fnode is f0, and f0 is a system call: its own code is the kernel's. */
 static inline bool result_is_system_call(const struct descent *d, uint32_t node)
 {

@@ -287,7 +287,8 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 		to->work = cause_of_work(&from->sleep, &to->cause);
 }
 
-int witnesses_add(struct witnesses *w, const struct rec_witness *r)
+/* Copies a stack sample to the next place of those that wait for their calls. */
+static int take_stack(struct witnesses *w, const struct rec_witness *r)
 {
 	struct stack **slot = &w->pending[w->next_pending];
 
@@ -298,6 +299,23 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 	if (!*slot)
 		return -ENOMEM;
 	copy_stack(*slot, r);
+	return 0;
+}
+
+int witnesses_count_one(struct witnesses *w, const struct rec_witness *r)
+{
+	int err = take_stack(w, r);
+
+	return err ? err : count_stack(w, w->pending[w->next_pending]);
+}
+
+int witnesses_add(struct witnesses *w, const struct rec_witness *r)
+{
+	struct stack **slot = &w->pending[w->next_pending];
+	int err = take_stack(w, r);
+
+	if (err)
+		return err;
 	for (unsigned int i = 1; i <= WITNESS_RECENT; i++) {
 		const struct recent_call *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
 
@@ -355,6 +373,11 @@ const struct blocked *witnesses_blocked(const struct witnesses *w)
 const struct stack_tally *witnesses_callers(const struct witnesses *w)
 {
 	return w->callers;
+}
+
+uint32_t witnesses_nr_nodes(const struct witnesses *w)
+{
+	return w->nr_nodes;
 }
 
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node)

@@ -67,6 +67,11 @@ void witnesses_forget(struct witnesses *w);
  */
 int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
 /*
+ * Counts a stack sample at once, whatever call it was in. Returns 0, -EINVAL (no frames), -ENOMEM
+ * or -ENOSPC.
+ */
+int witnesses_count_one(struct witnesses *w, const struct rec_witness *stack);
+/*
  * Notes an in-peak call that has ended, and counts the stack samples inside it. Returns 0, -ENOMEM
  * or -ENOSPC.
  */
@@ -80,6 +85,7 @@ uint64_t witnesses_stacks(const struct witnesses *w);
 const struct stack_tally *witnesses_callers(const struct witnesses *w);
 /* Sleeps by the innermost open fnode, including sleeps without a stack. */
 const struct blocked *witnesses_blocked(const struct witnesses *w);
+uint32_t witnesses_nr_nodes(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
 /*
  * Returns true for a signal trampoline. A handler returns to its first instruction; no call has the

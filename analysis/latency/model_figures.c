@@ -78,6 +78,7 @@ static void set_measurable(const struct model *m, struct op_state *op)
 	const struct profile *p = &op->pub.total;
 
 	op->pub.measurable_ns = model_measurable_ns(op);
+	op->pub.correction_ns = op->correction_ns;
 	op->pub.ticks = op->ticks;
 	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
 	op->pub.below_measurable =

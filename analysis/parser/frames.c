@@ -36,6 +36,17 @@ uint32_t frames_outermost_first(const struct parsed_frames *a, struct rec_frame 
 	return inwards(a, a->nr, out, max);
 }
 
+uint32_t frames_from_function(const struct parsed_frames *a, struct rec_code function,
+			      struct rec_frame *out, uint32_t max)
+{
+	for (uint32_t i = a->nr; i > 0; i--) {
+		if (a->frames[i - 1].module == function.module &&
+		    a->frames[i - 1].function == function.offset)
+			return inwards(a, i, out, max);
+	}
+	return 0;
+}
+
 uint32_t frames_from_cfa(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,
 			 uint32_t max)
 {

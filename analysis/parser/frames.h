@@ -9,6 +9,10 @@
 uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
 /* Copy the frames, outermost first. Returns their number; 0 if there are more than `max`. */
 uint32_t frames_outermost_first(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
+/* Copy the outermost frame of this function and all frames inside it, outermost first. Returns
+ * their number; 0 if the function has no frame, or there are more than `max`. */
+uint32_t frames_from_function(const struct parsed_frames *a, struct rec_code function,
+			      struct rec_frame *out, uint32_t max);
 /* Copy the frame with this canonical frame address and all frames inside it, outermost first.
  * Returns their number; 0 if no frame has this address, or there are more than `max`. */
 uint32_t frames_from_cfa(const struct parsed_frames *a, uint64_t cfa, struct rec_frame *out,

@@ -2,15 +2,14 @@
 /*
  * The records of the one stream (docs/architecture.md, "The one stream").
  *
- * Everything above the collector consumes one ordered stream of these and
- * cannot tell whether it comes from a live collector, a saved session or a
- * test. Requests (front to collector) are records too; they are never saved.
+ * Everything above the collector consumes one ordered stream of these and cannot tell whether it
+ * comes from a live collector, a saved session or a test. Requests (front to collector) are records
+ * too; they are never saved.
  *
- * Times are nanoseconds. `_ns` of an instant is time since the start of the
- * session on CLOCK_MONOTONIC; META says which instant that was. Text is
- * whatever bytes the host gave (not trusted, not sanitised); never NULL once
- * decoded, "" where unknown. Arrays point into memory that the decoder owns.
- * New fields are appended to a record, never inserted: a reader takes what it
+ * Times are nanoseconds. `_ns` of an instant is time since the start of the session on
+ * CLOCK_MONOTONIC; META says which instant that was. Text is whatever bytes the host gave (not
+ * trusted, not sanitised); never NULL once decoded, "" where unknown. Arrays point into memory that
+ * the decoder owns. New fields are appended to a record, never inserted: a reader takes what it
  * knows and gives 0 or "" to what an older writer left out.
  */
 #pragma once
@@ -80,6 +79,7 @@ enum record_type {
 	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	REC_BOOKMARK,	     /* the user's note about a time of the session */
 	REC_PARTS, /* the parts of the time of f0 that descents explain, one after the other */
 	REC_SAVED_MAX,
 
@@ -168,9 +168,9 @@ struct rec_module {
 struct rec_mapping {
 	uint32_t pid;
 	uint32_t module;
-	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* in the file */
-	uint32_t gone;	     /* 1: this mapping was unmapped */
+	uint64_t start, end;   /* addresses */
+	uint64_t offset;       /* in the file */
+	uint32_t gone, copied; /* 1: it was unmapped; it is anonymous memory with a copy */
 };
 
 struct rec_op {
@@ -370,7 +370,7 @@ struct rec_constant {
 };
 
 struct rec_mark {
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns; /* end_ns: of a bookmark, where its time ends */
 	const char *label;
 };
 
@@ -402,11 +402,11 @@ struct rec_descent {
 	uint32_t level_by_level;
 	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
 	uint64_t step_ns;	 /* as in rec_cost */
-	/* enum descent_resumes; not 0: REC_FNODE records and one REC_SAVED_PROFILE follow, of the
-	   descent that goes on */
+	/* enum descent_resumes; not 0: REC_FNODE and REC_SAVED_PROFILE records of it follow */
 	uint32_t resumes;
-	uint32_t choice; /* of the calls: enum descent_choice */
-	uint32_t part;	 /* number of the part of the last REC_PARTS, from 1; 0: none */
+	uint32_t choice;  /* of the calls: enum descent_choice */
+	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
+	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
 };
 
 enum call_outcome {

@@ -30,7 +30,7 @@ static STRUCT_TABLE(rec_module,
 	FIELDS(rec_module, module, dev, inode, path, size));
 
 static STRUCT_TABLE(rec_mapping,
-	FIELDS(rec_mapping, pid, module, start, end, offset, gone));
+	FIELDS(rec_mapping, pid, module, start, end, offset, gone, copied));
 
 STRUCT_TABLE(rec_op,
 	FIELDS(rec_op, op, layer, name, label, requested, module, module_id, offset),
@@ -85,7 +85,7 @@ static STRUCT_TABLE(rec_constant,
 	FIELDS(rec_constant, name, low_ns, high_ns, measured));
 
 static STRUCT_TABLE(rec_mark,
-	FIELDS(rec_mark, at_ns, label));
+	FIELDS(rec_mark, at_ns, label, end_ns));
 
 STRUCT_TABLE(rec_symbol,
 	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
@@ -98,7 +98,7 @@ static STRUCT_TABLE(rec_descent,
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
 	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
-	FIELDS(rec_descent, part));
+	FIELDS(rec_descent, sampled, part));
 
 static STRUCT_TABLE(rec_part,
 	FIELDS(rec_part, kind, few, low_ns, high_ns, calls, time_ns));
@@ -259,6 +259,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
 	    [REC_MARK] = &rec_mark_layout,
+	    [REC_BOOKMARK] = &rec_mark_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
 	    [REC_PARTS] = &rec_parts_layout,

@@ -7,7 +7,9 @@
 enum descent_choice {
 	DESCENT_NAMED_CALLS = 0, /* by the user, or not known */
 	DESCENT_MOST_TIME,	 /* those with most of the time */
-	DESCENT_RESERVED_BESIDE, /* not sent any more; the number stays reserved */
+	/* those with most of the time but for the calls of the descent before, which is over:
+	   they waited for a CPU */
+	DESCENT_BESIDE_WAITS,
 };
 
 enum descent_resumes {

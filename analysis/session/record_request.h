@@ -59,6 +59,8 @@ struct req_descend {
 	uint32_t op;		  /* f0: armed by REQ_ARM */
 	uint64_t low_ns, high_ns; /* report only calls with low <= latency < high */
 	uint32_t stop;
+	/* 1: time no calls of f0, and sample the stacks of the targets wherever they run */
+	uint32_t sampled;
 	uint32_t nr_nodes;
 	const struct req_fnode *nodes;
 };

@@ -25,7 +25,7 @@ static STRUCT_TABLE(req_fnode,
 	FIELDS(req_fnode, only_return));
 
 static STRUCT_TABLE(req_descend,
-	FIELDS(req_descend, epoch, op, low_ns, high_ns, stop),
+	FIELDS(req_descend, epoch, op, low_ns, high_ns, stop, sampled),
 	ARRAY(req_descend, nodes, nr_nodes, FIELD_STRUCTS, FRAME_MAX_FNODES, &req_fnode_layout));
 
 static STRUCT_TABLE(req_disarm,

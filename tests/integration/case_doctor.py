@@ -34,7 +34,7 @@ def crowd():
 
 @case("text that was moved to anonymous memory: named by its address; the target counts right")
 def moved():
-    limits("code without a file", "names of the code at 0x", ("moved_text",), ("moved_text", 3000, "keep"))
+    limits("text in anonymous memory", "functions of moved_text whose code is at 0x", ("moved_text",), ("moved_text", 3000, "keep"))
     t = Target("moved_text")
     failed(t)
     t.go()

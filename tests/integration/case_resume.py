@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A saved descent goes on with a live target, or is refused in one line."""
+import struct
+
 from descents import *
 
 
@@ -7,10 +9,17 @@ def session(name):
     return os.path.join(scratch(), name)
 
 
-def interrupted_descent(t, path):
-    """Save a descent that is ended after two decisions; its document."""
+def chain(build="", depth=8, microseconds=3000):
+    """descend_chain of a build, running."""
+    t = Target(os.path.join(TARGETS, build, "descend_chain"), depth, 300, microseconds)
+    t.go()
+    return t
+
+
+def interrupted_descent(t, path, rounds=4):
+    """Save a descent that is ended after so many rounds; its document."""
     program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, "--level-by-level", "--json-lines", "-o", path, *FAST)
-    program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] >= 5, 40)
+    program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] > rounds, 40)
     program.stop()
     return program.documents()[-1]
 
@@ -57,6 +66,71 @@ def goes_on():
     status, program = run_peaktop("resume", further, t.pid, *FAST)
     equal("exit status (%s)" % program.error_text(), status, 0)
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
+
+
+def goes_on_after(rounds):
+    """An uninterrupted descent; one that is saved after so many rounds and resumed in the same process, a restarted one, another build."""
+    path = session("after")
+    t = chain()
+    interrupted_descent(t, path, rounds)
+    whole = descend(t.pid, "serve", "--slowest", 15, "--level-by-level")
+    answer = first_path(whole, "serve", "link8", "last", "culprit")
+    wanted, cause = names(answer), answer["cause"]["kind"]
+    for build in (None, "", "rebuilt"):
+        if build is not None:
+            t.end()
+            t = chain(build)
+        with NothingLeft(t.pid):
+            document = resume(path, "-p", t.pid)
+        equal("status (%s)" % told(document), document["status"], "root cause found")
+        found = first_path(document, "serve", "culprit", kinds=(cause,))
+        equal("path", names(found), wanted)
+        check(document["rounds"] < whole["rounds"], "%d rounds, %d from scratch" % (document["rounds"], whole["rounds"]))
+    t.end()
+    t = chain("", microseconds=9000)
+    document = resume(path, "-p", t.pid, status=1)
+    equal("status of another distribution", document["status"], "distribution changed")
+    equal("its rounds", document["rounds"], 0)
+    forced = resume(path, "-p", t.pid, "--force")
+    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
+    equal("path with --force", names(first_path(forced, "serve", "culprit", kinds=(cause,))), wanted)
+
+
+@live("after one round: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_one_round():
+    goes_on_after(1)
+
+
+@live("after two rounds: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_two_rounds():
+    goes_on_after(2)
+
+
+@live("after three rounds: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
+def after_three_rounds():
+    goes_on_after(3)
+
+
+@case("in another build the functions are found again by their names, and a function that is gone is told")
+def another_build():
+    path, further = session("before"), session("further")
+    t = chain()
+    interrupted_descent(t, path)
+    t.end()
+    for build in ("rebuilt", "renamed"):
+        other = chain(build)
+        with NothingLeft(other.pid):
+            # --force: on a busy machine the latencies may have changed
+            status, program = run_peaktop("resume", path, "-p", other.pid, "--json", "--force", "-o", further + build, *FAST)
+        document = program.document()
+        check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
+        check(any("found again by their names" in note for note in document["notes"]), document["notes"])
+        gone = [note for note in document["notes"] if "are not in this one" in note or "is not in this one" in note]
+        check(not gone if build == "rebuilt" else len(gone) == 1 and "link3" in gone[0], document["notes"])
+        # what was saved says the same
+        _, replayed = run_peaktop("descend", "-r", further + build, "--json")
+        equal("the replay", replayed.document(), document)
+        other.end()
 
 
 def short_run(verb, *args):
@@ -183,6 +257,45 @@ def changed():
     equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
 
 
+def newer(whole):
+    """The same session as a format that only a later program reads."""
+    head, crc = whole[:8] + struct.pack("<HHHHI", 9, 0, 9, 0, 0), 0xffffffff
+    for byte in head:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return head + struct.pack("<I", crc ^ 0xffffffff) + whole[24:]
+
+
+@case("where -o cannot be written, one line says so, and what was there is kept")
+def places_of_output():
+    directory = scratch()
+    before, link, kept, folder, disk = (os.path.join(directory, name) for name in ("before", "link", "kept", "folder", "disk"))
+    t = chain(depth=2)
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", before, "--timeout", 60, "--max-overhead", 100)
+    with open(kept, "w") as f:
+        f.write("somebody's own words\n")
+    os.symlink(kept, link)
+    os.mkdir(folder)
+    for output, status in ((link, 2), (folder, 1), (os.path.join(directory, "missing", "file"), 1), ("/proc/self/new", 1)):
+        with NothingLeft(t.pid):
+            line = refused(before, "-p", t.pid, "--force", "-o", output, status=status)
+        check(output in line, line)
+    equal("what the link points to", open(kept).read(), "somebody's own words\n")
+    # a disk that becomes full: the answer comes, and what was written can be read
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("cannot mount a small disk")
+    EXIT.append(lambda: subprocess.run(["umount", disk]))
+    full = os.path.join(disk, "full")
+    with NothingLeft(t.pid):
+        status, program = run_peaktop("resume", before, "-p", t.pid, "--force", "-o", full, "--json", *FAST)
+    check(re.search("No space left", program.error_text()), program.error_text())
+    check(program.document()["status"], "no document")
+    status, program = run_peaktop("descend", "-r", full, "--json")
+    check(status in (0, 1, 4), "exit status %d: %s" % (status, program.error_text()))
+
+
 @case("another program, a session without a descent and a damaged file are refused in one line")
 def refusals():
     path, walk, plain_session, damaged = session("whole"), session("walk"), session("plain"), session("damaged")
@@ -196,12 +309,25 @@ def refusals():
     check("begin again with peaktop descend" in refused(walk, t.pid), "a walk")
     run_peaktop("record", "-p", t.pid, "-f", "serve", "-o", plain_session, "--for", 1)
     check("contains no descent" in refused(plain_session, t.pid), "a session of watch")
-    with open(path, "rb") as whole, open(damaged, "wb") as f:
-        f.write(whole.read()[:-3000])
-    check("cut off" in refused(damaged, t.pid, status=4), "cut off")
-    with open(damaged, "w") as f:
-        f.write("nothing")
-    check("not a session" in refused(damaged, t.pid, status=4), "no session")
+    with open(path, "rb") as f:
+        whole = f.read()
+    middle = len(whole) // 2
+    for content, size, words in ((whole[:-3000], 0, "cut off at byte"),
+                                 (whole[:middle] + bytes([whole[middle] ^ 8]) + whole[middle + 1:], 0, "damaged at byte"),
+                                 (whole[:9] + bytes([whole[9] ^ 8]) + whole[10:], 0, "damaged at its start"),
+                                 (whole, 1 << 34, "damaged at byte %d" % len(whole)),  # huge and sparse
+                                 (newer(whole), 0, "written by a newer peaktop"),
+                                 (b"", 1 << 34, "not a session"), (b"nothing", 0, "not a session"), (b"", 0, "is empty")):
+        with open(damaged, "wb") as f:
+            f.write(content)
+            if size:
+                f.truncate(size)
+        line = refused(damaged, t.pid, status=4)
+        check(words in line and damaged in line, line)
+        check(" at byte" not in words or "were recovered" in line, line)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    check("no such process" in refused(path, "-p", ended.pid, status=1), "a process that has ended")
     check("No such file" in refused(session("missing"), t.pid), "no file")
     check("session file and a target" in refused(path), "no target")
 

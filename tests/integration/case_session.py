@@ -62,6 +62,40 @@ def live_and_replay():
     equal("fields of the replay", set(document), set(live))
 
 
+def same_as_live(path, program, verb, *args):
+    """The replay prints what the live run printed, byte by byte."""
+    check(program.text().strip(), "no document: %s" % program.error_text())
+    status, again = run_peaktop(verb, "-r", path, "--json", *args)
+    equal("exit status of the replay of %s (%s)" % (verb, again.error_text()), status, program.process.poll())
+    validate(again.document())
+    live, replay = program.document(), again.document()
+    for key in {**live, **replay}:
+        equal("%s of %s, live and replay" % (key, verb), replay.get(key), live.get(key))
+    equal("bytes of %s, live and replay" % verb, again.text(), program.text())
+
+
+@case("the JSON of record, descend, chains and critical equals that of a replay, byte by byte")
+def bytes_of_live_and_replay():
+    directory = scratch()
+    t = Target("descend_chain", 3, 600)
+    t.go()
+    for number, (verb, replay, *args) in enumerate((
+            ("record", "watch", "-f", "serve", "-f", "syscalls", "--for", 3),
+            ("descend", "descend", "-f", "serve", "--timeout", 20),
+            ("descend", "descend", "-f", "serve", "--slowest", 15, "--timeout", 20),
+            ("descend", "descend", "--for", 3),
+            ("chains", "chains", "--for", 3),
+            ("chains", "chains", "--for", 3, "--of", "serve"),
+            ("critical", "critical", "--for", 3),
+            ("critical", "critical", "--for", 3, "--of", "serve"))):
+        path = os.path.join(directory, str(number))
+        with NothingLeft(t.pid):
+            status, program = run_peaktop(verb, "-p", t.pid, *args, "-o", path, "--json", "--max-overhead", 100)
+        check(status in (0, 1), "exit status of %s: %d (%s)" % (verb, status, program.error_text()))
+        same_as_live(path, program, replay, *(args[-2:] if "--of" in args else ()))
+    t.end()
+
+
 @case("a replay by line: one document a slice, whose slices are those of the whole")
 def by_line():
     path = recording(3)

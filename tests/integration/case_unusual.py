@@ -161,6 +161,77 @@ class Restrict:
         self.write(self.before)
 
 
+# --- processes that end before they are measured
+
+@case("of two processes of one name, one ends while peaktop starts: the other is measured, and the exit status is 0")
+def one_ends():
+    name = "pair-%d" % os.getpid()
+    path = shutil.copy(os.path.join(TARGETS, "main_gone"), os.path.join(scratch(), name))
+    short, t = Target(path, 500, 1000, "keep"), Target(path, 500, 1000, "keep")
+    program = Peaktop("watch", "-n", name, "-f", "serve", "--json", "--for", 600, "--max-overhead", 100)
+    # its collector is there, so that it has chosen its targets
+    wait_for(lambda: len(family(program.pid)) > 1 or program.process.poll() is not None, "the collector is there")
+    short.end()
+    program.armed(t.pid)
+    t.go()
+    truth = t.truth()
+    equal("exit status of peaktop", program.stop(), 0)
+    equal("calls", operation(program.document(), "serve")["calls"], truth["serve"]["calls"])
+    t.finish()
+
+
+# --- text in anonymous memory
+
+@case("text that was moved to anonymous memory: its functions are refused with the reason, at once and by each verb")
+def moved_refused():
+    words = "serve: the text of moved_text was copied to anonymous memory at 0x"
+    for verb in "watch", "descend", "chains":
+        t = Target("moved_text")
+        with NothingLeft(t.pid):
+            status, program = run_peaktop(verb, "-p", t.pid, "-f", "serve", "--timeout" if verb == "descend" else "--for", 600)
+        equal("exit status of %s (%s)" % (verb, program.error_text()), status, 1)
+        check(words in program.error_text(), program.error_text())
+        check("system calls, libraries and samples work" in program.error_text(), program.error_text())
+        t.go()
+        check(t.truth()["ok"], "the target's own results")
+        t.finish()
+
+
+@case("text that was moved to anonymous memory: functions of libraries that it calls are counted, also where a call ends in it")
+def moved_libraries():
+    for moved in (True, False):
+        t = Target("moved_text", 3000, *([] if moved else ["keep"]))
+        with NothingLeft(t.pid):
+            truth, document = watch(t, "-f", "qsort_r", *([] if moved else ["-f", "serve"]))
+        for name in ["qsort_r"] + ([] if moved else ["serve"]):
+            op = operation(document, name)
+            equal("calls of %s" % name, op["calls"], truth["serve"]["calls"])
+            check(op["calls_seen"] > 0, "none of the calls of %s was timed: %s" % (name, op["placement"]))
+        t.finish()
+    # within a budget the probes at its exits, which are dear, would not stay if its callers could be probed
+    t = Target("moved_text", 100000000)
+    t.go()
+    watch_calls("-p", t.pid, "-f", "qsort_r", fits=lambda document: any(op["calls_seen"] for op in document["operations"]))
+    t.end()
+
+
+@case("text that was moved to anonymous memory: functions have their names in stacks, and --open finds their calls")
+def moved_names():
+    for moved in (True, False):
+        t = Target("moved_text", 100000000, *([] if moved else ["keep"]))
+        t.go()
+        found = []
+
+        def caught():
+            status, program = run_peaktop("descend", "-p", t.pid, "--open", "-f", "serve", "--json")
+            equal("exit status (%s)" % program.error_text(), status, 0)
+            found[:] = [[frame["function"] for frame in call["frames"]] for call in program.document()["open_calls"]]
+            return found
+        wait_for(caught, "a look finds serve() open")
+        check("serve" in found[0] and found[0].index("main") < found[0].index("serve"), "frames: %s" % found[0])
+        t.end()
+
+
 # it changes a setting of the host, which a check must not do
 @live("kernel.kptr_restrict=2 hides no name of a kernel function: kinds of causes stay what they are")
 def hidden_names():

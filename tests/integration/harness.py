@@ -388,10 +388,11 @@ class Program:
         EXIT.append(self.end)
 
     def read(self, stream, lines):
-        for line in stream:
-            with self.changed:
-                lines.append(line.decode(errors="replace").rstrip("\n"))
-                self.changed.notify_all()
+        with stream:
+            for line in stream:
+                with self.changed:
+                    lines.append(line.decode(errors="replace").rstrip("\n"))
+                    self.changed.notify_all()
         with self.changed:
             self.changed.notify_all()
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * descend_chain DEPTH [SECONDS]: serve() calls a chain of DEPTH functions (1 to 8); in one request
- * of five the last one calls culprit(), which sleeps for 3 ms. Beside each link of the chain stand
- * calls that take next to nothing; the request itself takes some 100 us of CPU.
+ * descend_chain DEPTH [SECONDS [MICROSECONDS]]: serve() calls a chain of DEPTH functions (1 to 8);
+ * in one request of five the last one calls culprit(), which sleeps for 3 ms, or as long as given.
+ * Beside each link of the chain stand calls that take next to nothing; the request itself takes
+ * some 100 us of CPU. With REBUILT another build, in which all functions lie elsewhere.
  */
+#include "target.h"
+
+#ifdef REBUILT
+WATCHED uint64_t added(uint64_t i)
+{
+	return i * i * i + 12345;
+}
+#endif
+
 #include "chain.h"
 
-static uint64_t requests, slow;
+static uint64_t requests, slow, culprit_ns;
 
 WATCHED void culprit(uint64_t i)
 {
 	slow++;
-	sleep_ns(3000000);
+	sleep_ns(culprit_ns);
 	KEEP(i);
 }
 
@@ -44,6 +54,7 @@ int main(int argc, char **argv)
 	target_begin(&argc, &argv);
 	depth = (unsigned int)target_arg(argc, argv, 1, 1);
 	end = target_arg(argc, argv, 2, 60) * 1000000000u;
+	culprit_ns = target_arg(argc, argv, 3, 3000) * 1000;
 	target_go();
 	end += now_ns();
 	for (uint64_t i = 0; now_ns() < end; i++) {

@@ -2,17 +2,36 @@
 /*
  * moved_text [CALLS] [KEEP]: copies its code to an anonymous mapping and moves this over the
  * original, as programs do that want their text in huge pages. With KEEP it does not: the control.
+ * Then it calls serve(), which calls qsort_r() of libc, which calls back.
  */
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "target.h"
 
-static uint64_t served;
+enum { VALUES = 200 };
+
+static uint64_t served, disordered;
+
+WATCHED int compare(const void *a, const void *b, void *unused)
+{
+	const uint64_t *x = a, *y = b;
+
+	(void)unused;
+	return *x < *y ? -1 : *x > *y;
+}
 
 WATCHED uint64_t serve(uint64_t i)
 {
+	uint64_t list[VALUES];
+
+	for (uint64_t k = 0; k < VALUES; k++)
+		list[k] = (i + k) * 0x9e3779b97f4a7c15;
+	qsort_r(list, VALUES, sizeof(*list), compare, NULL);
+	for (uint64_t k = 1; k < VALUES; k++)
+		disordered += list[k - 1] > list[k];
 	served++;
-	return i * 31;
+	return list[0];
 }
 
 /* [start, end) of the executable mapping that contains main(). */
@@ -62,6 +81,6 @@ int main(int argc, char **argv)
 	KEEP(sum);
 	target_truth("{\"serve\":{\"calls\":%llu,\"returned\":%llu,\"abnormal\":0},\"ok\":%s}",
 		     (unsigned long long)served, (unsigned long long)served,
-		     served == calls ? "true" : "false");
+		     served == calls && !disordered ? "true" : "false");
 	return 0;
 }

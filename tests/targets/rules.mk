@@ -36,6 +36,14 @@ $(T)/copies: $(T)/libcopies-first.so $(T)/libcopies-second.so
 TLIBS_copies := $(T)/libcopies-first.so -Wl,--no-as-needed $(T)/libcopies-second.so -Wl,-rpath,'$$ORIGIN'
 TARGETS += $(T)/libcopies-first.so $(T)/libcopies-second.so
 TARGETS := $(filter-out $(T)/copies_library,$(TARGETS))
+# Two more builds of one program: all functions lie elsewhere; a function has another name.
+$(T)/rebuilt/descend_chain: REBUILT_FLAGS = -DREBUILT
+$(T)/renamed/descend_chain: REBUILT_FLAGS = -DREBUILT -Dlink3=renamed3
+$(T)/rebuilt/descend_chain $(T)/renamed/descend_chain: tests/targets/descend_chain.c tests/targets/chain.h
+	@mkdir -p $(@D)
+	@echo "  TARGET  $@"
+	$(Q)$(CC) $(TFLAGS) $(REBUILT_FLAGS) -o $@ $<
+TARGETS += $(T)/rebuilt/descend_chain $(T)/renamed/descend_chain
 
 # simple.c in many builds
 SIMPLE := nopie static static-pie O0 O3 fp cf clang

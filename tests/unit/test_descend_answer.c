@@ -92,6 +92,56 @@ static void the_sentence(void **state)
 	free(text);
 }
 
+/* Calls that are too short for probes: the sentence, the table and the JSON are made of samples. */
+static void the_answer_by_samples(void **state)
+{
+	const struct rec_frame frames[] = {{PROGRAM, 0x1015, SERVE}, {PROGRAM, HELPER + 3, HELPER}};
+	struct descend_report r;
+	struct buf sentence = {.max = 1 << 16};
+	struct rec_descent ask;
+	json_t *json, *sampled;
+	char *text;
+
+	begin();
+	ask = *driver_asked(t.driver);
+	ask.sampled = true;
+	ask.low_ns = 1;
+	ask.high_ns = UINT64_MAX;
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
+	assert_int_equal(t.last.sampled, 1);
+	for (unsigned int i = 0; i < 400; i++)
+		give((struct record){.type = REC_WITNESS,
+				     .witness = {.op = F0,
+						 .tid = 9,
+						 .at_ns = t.time_ns + i,
+						 .weight_ns = MS,
+						 .kind = WITNESS_RUN,
+						 .nr_frames = i % 5 ? 2 : 1,
+						 .frames = frames}});
+	answer_names();
+	assert_true(driver_over(t.driver));
+	r = report();
+	output_descend_sentence(&r, &sentence);
+	assert_non_null(strstr(sentence.data, "all calls of serve, "));
+	assert_non_null(strstr(sentence.data, "serve > helper at store.c:20, in its own code"));
+	assert_non_null(strstr(sentence.data, "(80% of the time)"));
+	assert_non_null(strstr(sentence.data, "; by 400 CPU samples"));
+	buf_release(&sentence);
+	text = printed(output_descend_text, &r);
+	assert_non_null(strstr(text, "\n   20.0%          100%  serve\n"));
+	assert_non_null(strstr(text, "\n   80.0%         80.0%  helper\n"));
+	assert_non_null(strstr(text, "root cause found; not probed, 400 CPU samples"));
+	free(text);
+	text = printed(output_descend_json, &r);
+	json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	free(text);
+	sampled = json_object_get(json, "sampled");
+	assert_int_equal(json_integer_value(json_object_get(sampled, "samples")), 400);
+	assert_int_equal(json_array_size(json_object_get(sampled, "functions")), 2);
+	assert_true(json_integer_value(json_object_get(json, "mean_ns")) > 0);
+	json_decref(json);
+}
+
 /* The inside of libraries is left out, unless the cause is the own code of a function in there. */
 static void frames_of_the_sentence(void **state)
 {
@@ -163,6 +213,29 @@ static void replayed_from_its_session(void **state)
 {
 	whole_descent();
 	free(replayed());
+}
+
+/* It went on to a peak, since the calls with most of the time waited for a CPU. */
+static void a_turned_one_replays_too(void **state)
+{
+	struct rec_descent ask;
+	char *answer;
+
+	t.on_cpu = "stranger";
+	whole_descent();
+	ask = *driver_asked(t.driver);
+	ask.choice = DESCENT_BESIDE_WAITS;
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
+	t.on_cpu = NULL;
+	give_calls(0x1020, 20);
+	/* the peak of such a descent may move */
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
+	driver_stop(t.driver);
+	answer_names();
+	give_profile(10);
+	answer = replayed();
+	assert_non_null(strstr(answer, "they waited for a CPU: preempted by stranger"));
+	free(answer);
 }
 
 static void a_stopped_one_replays_too(void **state)
@@ -251,10 +324,12 @@ int main(void)
 	    TEST(the_answer),
 	    TEST(the_peak_that_was_asked),
 	    TEST(the_sentence),
+	    TEST(the_answer_by_samples),
 	    TEST(frames_of_the_sentence),
 	    TEST(a_stranger_had_the_cpu),
 	    TEST(the_awaited_had_the_cpu),
 	    TEST(replayed_from_its_session),
+	    TEST(a_turned_one_replays_too),
 	    TEST(a_stopped_one_replays_too),
 	    TEST(another_peak_afterwards),
 	    TEST(nothing_asked_yet),

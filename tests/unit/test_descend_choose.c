@@ -109,6 +109,140 @@ static void calls_have_gone_to_another_peak(void **state)
 				  &progress, &plan));
 }
 
+/*
+ * The calls beyond all peaks have most of the time, and waited for a CPU: then the answer is about
+ * the largest peak. It stays about them if a quota or the program's own code was their cause, if
+ * somebody asked for them, and if they are a peak.
+ */
+static void waited_for_a_cpu(void **state)
+{
+	struct descent_path paths[] = {
+	    {.share = 0.3, .cause = {.kind = CAUSE_OWN_CODE}},
+	    {.share = 0.4, .cause = {.kind = CAUSE_RUN_QUEUE}},
+	    {.share = 0.3, .cause = {.kind = CAUSE_PREEMPTION}},
+	};
+	const struct descent_result found = {.nr_paths = 3, .paths = paths};
+	struct descent_question o = options();
+	struct rec_descent asked, ask;
+	struct choose_waited waited;
+
+	give_slice(5000, 1, 100 * MS);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &asked), 0);
+	assert_true(asked.low_ns > 10 * US && asked.high_ns == UINT64_MAX);
+	assert_true(choose_instead(t.model, &o, &asked, &found, &ask));
+	assert_int_equal(ask.choice, DESCENT_BESIDE_WAITS);
+	choose_waited(&found, &waited);
+	assert_true(waited.part > 0.69 && waited.part < 0.71);
+	assert_int_equal(waited.most.kind, CAUSE_RUN_QUEUE);
+	assert_true(ask.low_ns <= 10 * US && ask.high_ns > 10 * US && ask.high_ns < 4 * MS);
+	assert_false(choose_instead(t.model, &o, &ask, &found, &ask));
+	o.slowest = 0.1;
+	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
+	o.slowest = 0;
+	paths[1].cause.kind = CAUSE_QUOTA;
+	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
+}
+
+/* A peak with little of the time does not tell where that goes. */
+static void waited_for_a_cpu_most_of_the_time(void **state)
+{
+	struct descent_path path = {.share = 0.9, .cause = {.kind = CAUSE_PREEMPTION}};
+	const struct descent_result found = {.nr_paths = 1, .paths = &path};
+	struct descent_question o = options();
+	struct rec_descent asked, ask;
+
+	give_slice(2000, 1, 100 * MS);
+	assert_int_equal(choose_descent(t.model, F0, &o, o.timeout_s, &asked), 0);
+	assert_true(asked.low_ns > 10 * US && asked.high_ns == UINT64_MAX);
+	assert_false(choose_instead(t.model, &o, &asked, &found, &ask));
+}
+
+/* Calls of `ns`, as many as take a tenth of a CPU, and what a probe adds to each. */
+static void give_short(uint64_t ns, uint64_t probe_ns)
+{
+	uint32_t bucket = pt_bucket(ns);
+	uint64_t calls = S / 10 / ns;
+
+	give((struct record){.type = REC_PROFILE,
+			     .profile = {.op = F0,
+					 .start_ns = t.time_ns,
+					 .end_ns = t.time_ns + S,
+					 .armed_ns = S,
+					 .calls = calls,
+					 .sum_ns = calls * ns,
+					 .min_ns = ns,
+					 .max_ns = ns,
+					 .correction_ns = probe_ns,
+					 .nr_buckets = 1,
+					 .bucket = &bucket,
+					 .count = &calls}});
+	end_slice();
+}
+
+/* Probes inside calls that are shorter than twenty of them would measure themselves. */
+static void too_short_for_probes(void **state)
+{
+	struct descent_question o = options();
+	struct rec_descent ask;
+
+	o.level_by_level = false;
+	give_short(US, 600);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 1);
+	assert_true(ask.low_ns <= US && ask.high_ns == UINT64_MAX);
+	/* not if calls are named, nor if it shall go level by level */
+	o.peak_low_ns = o.peak_high_ns = US;
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 0);
+	o.peak_low_ns = o.peak_high_ns = 0;
+	o.level_by_level = true;
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 0);
+}
+
+static void long_enough_for_probes(void **state)
+{
+	struct descent_question o = options();
+	struct rec_descent ask;
+
+	o.level_by_level = false;
+	give_short(13 * US, 600);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 0);
+}
+
+/* Where a probe takes long, too: some calls are worth their probes nevertheless. */
+static void longer_than_any_short_call(void **state)
+{
+	struct descent_question o = options();
+	struct rec_descent ask;
+
+	o.level_by_level = false;
+	give_short(60 * US, 6 * US);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 0);
+}
+
+/* The long calls only waited for a CPU: the others are short, so samples tell of all. */
+static void short_beside_waits(void **state)
+{
+	struct descent_path path = {.share = 0.9, .cause = {.kind = CAUSE_PREEMPTION}};
+	const struct descent_result found = {.nr_paths = 1, .paths = &path};
+	struct descent_question o = options();
+	struct rec_descent asked, ask;
+
+	o.level_by_level = false;
+	give_short(US, 600);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &asked), 0);
+	asked.sampled = false;
+	asked.low_ns = MS;
+	asked.high_ns = 8 * MS;
+	assert_true(choose_instead(t.model, &o, &asked, &found, &ask));
+	assert_int_equal(ask.sampled, 1);
+	assert_int_equal(ask.choice, DESCENT_BESIDE_WAITS);
+	assert_false(choose_instead(t.model, &o, &ask, &found, &asked));
+}
+
 /* Before the slow calls are many enough for a peak they pass for the tail of the fast ones. */
 static void slow_tail(void **state)
 {
@@ -234,7 +368,8 @@ static void slowest(void **state)
 	give_profile(100);
 	o.slowest = 10;
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
-	assert_true(ask.low_ns > 10 * US && ask.low_ns <= 5 * MS);
+	/* the answer counts whole buckets, so the limit is the beginning of one */
+	assert_int_equal(ask.low_ns, bucket_low_ns(pt_bucket(4 * MS), PT_RESOLUTION));
 	assert_true(ask.high_ns == UINT64_MAX);
 	o.slowest = 0.01;
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), -EAGAIN);
@@ -251,6 +386,12 @@ int main(void)
 	    TEST(largest_by_default),
 	    TEST(rare_and_slow),
 	    TEST(calls_have_gone_to_another_peak),
+	    TEST(waited_for_a_cpu),
+	    TEST(waited_for_a_cpu_most_of_the_time),
+	    TEST(too_short_for_probes),
+	    TEST(long_enough_for_probes),
+	    TEST(longer_than_any_short_call),
+	    TEST(short_beside_waits),
 	    TEST(slow_tail),
 	    TEST(two_peaks_of_equal_time),
 	    TEST(no_such_peak),

@@ -2,6 +2,8 @@
 /* What few stack samples tell about calls that are too short, or too many, to be timed. */
 #include "tests/unit/descent/bench.h"
 
+#include <math.h>
+
 #include "analysis/descent/result_impl.h"
 
 static void start_short(struct bench *b)
@@ -289,6 +291,115 @@ static void test_half_known_calls(void **state)
 	}
 }
 
+static void begin_sampled(struct bench *b)
+{
+	struct record rec = ask_record(false);
+
+	bench_begin(b);
+	rec.descent.sampled = true;
+	rec.descent.low_ns = 1;
+	rec.descent.high_ns = UINT64_MAX;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+	profile(b, 1000, US);
+}
+
+static const struct descent_share *share_of(const struct descent_result *r, char function)
+{
+	for (unsigned int i = 0; i < r->sampled.nr; i++)
+		if (code_equal(r->sampled.function[i].function, code(function)))
+			return &r->sampled.function[i];
+	fail_msg("%c is not in the table", function);
+	return NULL;
+}
+
+/* The calls are too short for probes: no callee is armed, no call counts, and samples answer. */
+static void test_by_samples_alone(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	begin_sampled(&b);
+	assert_int_equal(b.arms, 1);
+	assert_int_equal(b.nr_armed, 0);
+	CALLS(50, &b, 10 * US, NOTHING);
+	for (int i = 0; i < 400 && !b.done; i++) {
+		stack(&b, i % 4 ? i % 4 == 1 ? "abcb" : "ac" : "d", MS, NULL);
+		act(&b);
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_ROOT_CAUSE);
+	assert_int_equal(r.calls_used, 0);
+	assert_int_equal(r.latency_ns, US);
+	assert_int_equal(r.sampled.samples, 400);
+	assert_int_equal(r.nr_paths, 3);
+	assert_string_equal(letters_of(&r, 0), "ac");
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_OWN_CODE);
+	assert_int_equal(r.paths[0].evidence, EVIDENCE_SAMPLED);
+	assert_true(r.paths[0].share > 0.49 && r.paths[0].share < 0.51);
+	assert_int_equal(r.paths[0].latency_ns, US / 2);
+	/* a function that calls itself counts once with its callees */
+	assert_true(share_of(&r, 'b')->inclusive > 0.24 && share_of(&r, 'b')->inclusive < 0.26);
+	assert_true(share_of(&r, 'b')->own > 0.24 && share_of(&r, 'b')->own < 0.26);
+	assert_true(share_of(&r, 'c')->inclusive > 0.74 && share_of(&r, 'c')->inclusive < 0.76);
+	assert_true(share_of(&r, 'c')->own > 0.49 && share_of(&r, 'c')->own < 0.51);
+	assert_true(share_of(&r, '0')->inclusive > 0.99 && share_of(&r, '0')->own < 0.01);
+	assert_int_equal(r.sampled.nr_rest, 0);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* No function has a tenth of the time: the heaviest is named, and the rest adds up in the table. */
+static void test_flat_by_samples(void **state)
+{
+	const char *callees = "abcdefghijklmnopqrst";
+	struct descent_result r;
+	double sum = 0;
+	struct bench b;
+
+	begin_sampled(&b);
+	for (int i = 0; i < 101; i++)
+		stack(&b, (char[]){callees[i % 20], 0}, MS, NULL);
+	assert_int_equal(descent_status(b.d), DESCENT_IN_PROGRESS);
+	descent_stop(b.d);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.status, DESCENT_PARTLY);
+	assert_int_equal(r.nr_paths, 1);
+	assert_string_equal(letters_of(&r, 0), "a");
+	assert_int_equal(r.sampled.nr, 11);
+	assert_int_equal(r.sampled.nr_rest, 10);
+	for (unsigned int i = 0; i < r.sampled.nr; i++)
+		sum += r.sampled.function[i].own;
+	assert_true(fabs(sum + r.sampled.rest - 1) < 1e-9);
+	assert_true(r.sampled.rest > 0.45);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/* Few samples are no answer; after some seconds fifty are enough. */
+static void test_few_samples_alone(void **state)
+{
+	struct bench b;
+
+	begin_sampled(&b);
+	for (int i = 0; i < SAMPLED_LEAST - 1; i++)
+		stack(&b, "a", MS, NULL);
+	descent_stop(b.d);
+	assert_int_equal(descent_status(b.d), DESCENT_TOO_FEW);
+	bench_end(&b);
+
+	begin_sampled(&b);
+	for (int i = 0; i < 49; i++) {
+		stack(&b, "a", MS, NULL);
+		b.now += 200 * MS;
+	}
+	assert_int_equal(descent_status(b.d), DESCENT_IN_PROGRESS);
+	stack(&b, "a", MS, NULL);
+	assert_int_equal(descent_status(b.d), DESCENT_ROOT_CAUSE);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +412,9 @@ int main(void)
 	    cmocka_unit_test(test_own_code_without_a_sample),
 	    cmocka_unit_test(test_short_calls_wait_for_samples),
 	    cmocka_unit_test(test_half_known_calls),
+	    cmocka_unit_test(test_by_samples_alone),
+	    cmocka_unit_test(test_flat_by_samples),
+	    cmocka_unit_test(test_few_samples_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

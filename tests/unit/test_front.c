@@ -397,6 +397,90 @@ static void without_memory_for_its_name_a_watch_is_refused(void **state)
 	assert_null(line);
 }
 
+/* ---- text in anonymous memory ---- */
+
+/* The program text of a process, or its copy in anonymous memory. */
+static void say_mapping(uint32_t pid, uint32_t copied, uint32_t gone)
+{
+	say((struct record){.type = REC_MAPPING,
+			    .mapping = {.pid = pid,
+					.module = PROGRAM,
+					.start = CODE_START,
+					.end = CODE_START + 0x10000,
+					.offset = CODE_OFFSET,
+					.gone = gone,
+					.copied = copied}});
+}
+
+static void a_function_in_copied_text_is_refused(void **state)
+{
+	const char *line;
+
+	say_mapping(PID, 1, 0);
+	say_mapping(PID, 0, 1);
+	watch("serve");
+	answer_find(0x2000);
+	turn();
+	assert_null(question(PARSE_PLAN));
+	assert_int_equal(t.front->watches.list[0]->stage, WATCH_REFUSED);
+	line = front_next_message(t.front);
+	assert_non_null(line);
+	assert_string_equal(
+	    line, "serve: the text of server was copied to anonymous memory at 0x400000; its "
+		  "functions cannot be probed; system calls, libraries and samples work");
+	/* behind the end of the copy */
+	watch("other");
+	answer_find(0x20000);
+	assert_non_null(question(PARSE_PLAN));
+}
+
+static void a_function_in_text_that_one_process_copied_is_watched_in_others(void **state)
+{
+	say_mapping(PID + 1, 1, 0);
+	watch_armed("serve", 0x2000);
+	assert_true(t.front->watches.list[0]->said_copied);
+	watch_armed("other", 0x20000);
+	assert_false(t.front->watches.list[1]->said_copied);
+}
+
+static void text_that_is_copied_while_it_is_watched_is_said(void **state)
+{
+	watch_armed("serve", 0x2000);
+	assert_false(t.front->watches.list[0]->said_copied);
+	say_mapping(PID, 1, 0);
+	say_mapping(PID, 0, 1);
+	assert_int_equal(t.front->files.nr_mappings, 1);
+	assert_true(t.front->files.mappings[0].copied);
+	assert_int_equal(t.front->watches.list[0]->stage, WATCH_ARMED);
+	assert_true(t.front->watches.list[0]->said_copied);
+}
+
+/* A caller that is in no file, or in a copy: calls end at the exits of the function. */
+static void exits_are_kept_for_callers_that_cannot_be_probed(void **state)
+{
+	const struct rec_site exit = {.module = PROGRAM, .offset = 0x2005, .role = SITE_EXIT};
+	struct parsed plan = plan_of(&exit);
+	unsigned int arms;
+	uint32_t op;
+
+	watch("serve");
+	answer_find(0x2000);
+	answer(question(PARSE_PLAN), &plan);
+	turn();
+	say((struct record){.type = REC_ACK, .ack = {.epoch = t.armed.epoch}});
+	op = t.armed.op.op;
+	assert_false(t.armed.keep_exits);
+	arms = t.nr_arms;
+	learn(op, 0x20000);
+	turn();
+	assert_null(question(PARSE_PLAN_RETURN));
+	assert_int_equal(t.nr_arms, arms + 1);
+	assert_true(t.armed.keep_exits);
+	learn(op, 0x20010);
+	turn();
+	assert_int_equal(t.nr_arms, arms + 1);
+}
+
 /* ---- the search for names ---- */
 
 static void answer_nearest(const struct question *q, const char *name)
@@ -558,6 +642,13 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(answers_for_a_removed_watch_are_dropped, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(without_memory_for_its_name_a_watch_is_refused, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(a_function_in_copied_text_is_refused, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		a_function_in_text_that_one_process_copied_is_watched_in_others, setup, teardown),
+	    cmocka_unit_test_setup_teardown(text_that_is_copied_while_it_is_watched_is_said, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(exits_are_kept_for_callers_that_cannot_be_probed, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(candidates_are_given_once, setup, teardown),
 	    cmocka_unit_test_setup_teardown(an_answer_to_an_older_text_is_dropped, setup, teardown),

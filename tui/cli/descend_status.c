@@ -12,7 +12,7 @@ static int part_status(const struct descend_report *report, bool command)
 
 	if (report_result(report, &result))
 		return EXIT_NO_ANSWER;
-	found = result.nr_paths && result.calls_used;
+	found = result.nr_paths && (result.calls_used || result.sampled.samples);
 	switch (result.status) {
 	case DESCENT_ROOT_CAUSE:
 	case DESCENT_DEPTH_REACHED:

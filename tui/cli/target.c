@@ -267,6 +267,7 @@ static int take_all(struct target_search *s, const char *what, const char *value
 		keep_busiest(s, what, value);
 	for (size_t i = 0; i < s->set.nr; i++)
 		o->pids[o->nr_pids++] = s->list.list[s->set.at[i]].pid;
+	o->matched = true;
 	return 0;
 }
 

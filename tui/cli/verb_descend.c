@@ -113,6 +113,29 @@ static void begin_again(struct descend_run *r, uint64_t now)
 	}
 }
 
+/*
+ * The descent is over. If the calls that it chose only waited for a CPU, go on to a peak, as long
+ * as there is time for that. True: it goes on.
+ */
+static bool turn_to_peak(struct descend_run *r, uint64_t now)
+{
+	const struct rec_descent *asked = driver_asked(r->driver);
+	uint64_t timeout = (uint64_t)(r->options->question.timeout_s * 1e9);
+	struct descent_result found;
+	struct rec_descent ask;
+	bool turns;
+
+	if (r->saved || asked->part || driver_waited(r->driver) ||
+	    now - r->began_ns > timeout / 2 || report_result(&r->report, &found))
+		return false;
+	turns = choose_instead(r->report.model, &r->options->question, asked, &found, &ask);
+	descent_result_release(&found);
+	if (!turns)
+		return false;
+	divide_time(r, 0, now);
+	return !driver_begin(r->driver, &ask);
+}
+
 /* The descent into a part is over: begin the next one. False: there is none, or no time for it. */
 static bool begin_next(struct descend_run *r, uint64_t now)
 {
@@ -217,7 +240,7 @@ static bool descent_turn(struct descend_run *r, int ticks, uint64_t now)
 	if (!print_progress(r))
 		return false;
 	if (driver_over(r->driver))
-		return trace_waits(r, now) || begin_next(r, now);
+		return turn_to_peak(r, now) || trace_waits(r, now) || begin_next(r, now);
 	if (ticks > 0)
 		begin_again(r, now);
 	if (now < r->until_ns)

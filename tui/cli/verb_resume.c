@@ -269,6 +269,7 @@ int resume_begin(struct saved_descent *s, struct front *f, const struct options 
 	const struct op *op = model_op_by_number(m, number);
 	bool last_chance = waited_s > o->question.timeout_s / 3;
 	struct rec_descent ask;
+	int err;
 
 	if (!op || !front_modules_read(f))
 		return -EAGAIN;
@@ -280,8 +281,9 @@ int resume_begin(struct saved_descent *s, struct front *f, const struct options 
 		ask.start_ops = (uint32_t)op->seen_calls;
 	if (o->force && range_follow(m, op, o, waited_s, &ask))
 		return -EAGAIN;
-	if (saved_descent_match(s, f, why, RESUME_WHY))
-		return -ENOEXEC;
+	err = saved_descent_match(s, f, why, RESUME_WHY);
+	if (err)
+		return err;
 	if (saved_descent_begin(s, f, &ask) < 0) {
 		snprintf(why, RESUME_WHY, "resume: the saved descent cannot be continued");
 		return -ENOEXEC;

@@ -297,17 +297,18 @@ static int answer_status(const struct wait_report *report, const struct options 
 	return EXIT_NO_ANSWER;
 }
 
-/* Analyse only what the verb shows; a recorded stream gets names for both. */
+/* Analyse only what the verb shows. A recorded stream gets names for both, and its replay analyses
+ * both, so that it gives the same document. */
 static struct waits_config config_of(const struct options *o)
 {
 	bool deficit = o->view && !strcmp(o->view, "accounting");
+	bool recorded = o->output || o->nr_files;
 
 	return (struct waits_config){.rsp_compat = o->rsp_compat,
 				     .group = o->per_process ? WAITS_BY_PROCESS : WAITS_BY_THREAD,
 				     .calls_only = o->nr_ops > 0,
-				     .no_critical =
-					 o->verb == VERB_CHAINS && !o->output && !deficit,
-				     .no_chains = o->verb == VERB_CRITICAL && !o->output};
+				     .no_critical = o->verb == VERB_CHAINS && !recorded && !deficit,
+				     .no_chains = o->verb == VERB_CRITICAL && !recorded};
 }
 
 /* Find out which calls --of and --peak mean, from the whole session. */

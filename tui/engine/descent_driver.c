@@ -61,6 +61,11 @@ bool driver_of_syscall(const struct descent_driver *d)
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
 }
 
+const struct driver_waited *driver_waited(const struct descent_driver *d)
+{
+	return d->beside.waited.part > 0 ? &d->beside : NULL;
+}
+
 bool driver_over(const struct descent_driver *d)
 {
 	return d->over;
@@ -167,6 +172,7 @@ void driver_arm(struct descent_driver *d)
 					   .op = d->ask.op,
 					   .low_ns = d->ask.low_ns,
 					   .high_ns = d->ask.high_ns,
+					   .sampled = d->ask.sampled,
 					   .nr_nodes = nr,
 					   .nodes = nodes};
 	d->host.request(d->host.ctx, &rec);
@@ -290,6 +296,23 @@ static void start_feed(struct descent_driver *d)
 
 /* ---- records ---- */
 
+/* Keeps what the answer so far says about waits for a CPU, if `ask` chooses a peak beside them. */
+static void take_waits(struct descent_driver *d, const struct rec_descent *ask)
+{
+	struct descent_result found;
+
+	if (ask->choice != DESCENT_BESIDE_WAITS) {
+		d->beside = (struct driver_waited){.low_ns = 0};
+		return;
+	}
+	/* it may change to another peak later */
+	if (d->ask.choice == DESCENT_BESIDE_WAITS || !d->asked || driver_result(d, &found))
+		return;
+	d->beside.low_ns = d->ask.low_ns;
+	choose_waited(&found, &d->beside.waited);
+	descent_result_release(&found);
+}
+
 static void take_descent(struct descent_driver *d, const struct rec_descent *ask)
 {
 	/* A REC_DESCENT without an operation marks where the descent was stopped. */
@@ -300,6 +323,7 @@ static void take_descent(struct descent_driver *d, const struct rec_descent *ask
 		}
 		return;
 	}
+	take_waits(d, ask);
 	parts_turn(d, ask);
 	d->ask = *ask;
 	d->asked = true;

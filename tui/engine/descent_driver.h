@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 #include "analysis/descent/first_hop.h"
 #include "analysis/descent/inlined.h"
@@ -94,6 +95,13 @@ void driver_stop(struct descent_driver *d);
 bool driver_of_syscall(const struct descent_driver *d);
 /* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *driver_asked(const struct descent_driver *d);
+/* The waits for a CPU of the calls beside which a peak was chosen (DESCENT_BESIDE_WAITS). */
+struct driver_waited {
+	uint64_t low_ns; /* the calls from this latency on */
+	struct choose_waited waited;
+};
+/* Returns NULL if no peak was chosen for that reason. */
+const struct driver_waited *driver_waited(const struct descent_driver *d);
 /* True if the descent has ended or was stopped. */
 bool driver_over(const struct descent_driver *d);
 const struct descent *driver_descent(const struct descent_driver *d);

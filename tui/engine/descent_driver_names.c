@@ -209,6 +209,8 @@ static bool names_want(struct descent_driver *d, const struct descent_result *r,
 			want(d, p->below[j].function);
 		want_wait(d, hops_find(hops, r, p));
 	}
+	for (uint32_t i = 0; i < r->sampled.nr; i++)
+		want(d, r->sampled.function[i].function);
 	for (uint32_t i = 0; i < r->nr_callers; i++) {
 		for (uint32_t j = 0; j < r->callers[i].nr_frames; j++) {
 			const struct rec_frame *f = &r->callers[i].frame[j];

@@ -116,5 +116,6 @@ const struct descent_driver *driver_part(const struct descent_driver *d, uint32_
 	over->view->hops = over->hops;
 	over->view->kept = &over->result;
 	over->view->over = true;
+	over->view->beside = (struct driver_waited){.low_ns = 0};
 	return over->view;
 }

@@ -97,6 +97,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 		_exit(1);
 	for (size_t i = 0; i < o->nr_pids && i < COLLECTOR_MAX_TARGETS; i++)
 		c->pids[c->nr_pids++] = o->pids[i];
+	c->matched = o->matched;
 	c->command = o->command;
 	c->command_quiet = fo->screen;
 	c->uid = uid;

@@ -79,6 +79,10 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 	else if (driver_of_syscall(f->stream.driver))
 		/* f0 is a system call: all frames are its callers */
 		n = frames_callers(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
+	else if (!p->stack.cfa)
+		/* a sample of a thread that may be in f0 or not */
+		n = frames_from_function(&a->frames, driver_asked(f->stream.driver)->function,
+					 frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
 	driver_stack(f->stream.driver, &p->stack, frames, n);

@@ -11,7 +11,7 @@
  * front_snapshots.c  thread snapshots and their frames
  * front_waits.c      asks for the tracing of waits; the frames of their user stacks
  * stack_queue.c      raw stacks of snapshots and waits that wait for the parser
- * saved_descent.c    a descent of a saved session that goes on
+ * saved_descent.c    a descent of a saved session that goes on; saved_places.c: its functions here
  * front_search.c     finds functions whose names are like a text
  * front_phases.c     --begin and --end
  * watches.c          the watched functions; watch_find.c, watch_bound.c, watch_arm.c
@@ -69,7 +69,8 @@ struct front_module {
 struct front_mapping {
 	uint32_t pid, module;
 	uint64_t start, end, offset;
-	bool gone; /* the module was unmapped; kept for stacks that were taken before */
+	bool gone;   /* the module was unmapped; kept for stacks that were taken before */
+	bool copied; /* a copy in anonymous memory, which cannot be probed */
 };
 
 enum watch_stage {
@@ -94,6 +95,7 @@ struct watch {
 	enum watch_stage stage;
 	bool from_command_line;
 	bool said_waiting;  /* for its module, in a message */
+	bool said_copied;   /* that a process has its code in anonymous memory, in a message */
 	bool edge;	    /* from --begin or --end: its own calls are not shown */
 	struct watch *same; /* WATCH_SAME: the watch of the same function */
 	uint32_t op;
@@ -337,6 +339,9 @@ void watches_moved(struct front *f, uint32_t module);
 bool module_is_mapped(const struct front *f, uint32_t module);
 void watches_module(struct front *f, const struct rec_module *m);
 void watches_mapping(struct front *f, const struct rec_mapping *m);
+/* Refuse a watch whose code is in anonymous memory in all processes that map it. If it is so in
+ * some of them, or only since the function was armed, note that once. True: refused. */
+bool watch_is_copied(struct front *f, struct watch *w);
 void watches_file(struct front *f, const struct rec_file *file, int fd);
 void watches_acknowledged(struct front *f, const struct rec_ack *ack);
 void watches_refused(struct front *f, const struct rec_refused *r);

@@ -51,6 +51,7 @@ struct options {
 	enum verb verb;
 	pid_t pids[OPTIONS_MAX_PIDS];
 	size_t nr_pids;
+	bool matched;		/* `pids` matched a name, a unit, a control group or a container */
 	char targets_note[320]; /* which of the processes that were named are not in `pids`; "" */
 	unsigned int thread;	/* --thread: only this thread; 0: all */
 	const char *name;	/* -n */

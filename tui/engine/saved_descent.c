@@ -10,6 +10,7 @@
 #include "analysis/latency/threads.h"
 #include "analysis/session/frame.h"
 #include "tui/engine/front_state.h"
+#include "tui/engine/saved_places.h"
 
 struct saved_descent {
 	const char *bytes; /* frames */
@@ -20,12 +21,13 @@ struct saved_descent {
 	uint64_t started_ns;
 	struct thread_choice choice; /* the threads whose calls counted */
 	bool choice_taken;	     /* by this run */
-	uint32_t *module;	     /* number here, by number - 1 there; 0: not found */
+	struct saved_places *places; /* in this run */
 };
 
 /* ---- written by the process that read the session ---- */
 
 struct writer {
+	const struct descent_driver *driver;
 	struct buf *out;
 	uint32_t frames;
 };
@@ -37,8 +39,26 @@ static int write_one(void *ctx, const struct record *rec)
 	return frame_encode(w->out, rec, w->frames++);
 }
 
-static int write_modules(struct writer *w, const struct descent_driver *d)
+/* Write a fnode, and before it the name of its function, by which another build has it. */
+static int write_fnode(void *ctx, const struct record *rec)
 {
+	struct writer *w = ctx;
+	struct rec_code f = rec->fnode.callee;
+	const struct driver_symbol *name = driver_symbol(w->driver, f.module, f.offset);
+	const struct record named = {.type = REC_SYMBOL,
+				     .symbol = {.module = f.module,
+						.offset = f.offset,
+						.symbol = name ? name->symbol : "",
+						.function = name ? name->function : "",
+						.file = ""}};
+	int err = name ? write_one(w, &named) : 0;
+
+	return err ? err : write_one(w, rec);
+}
+
+static int write_modules(struct writer *w)
+{
+	const struct descent_driver *d = w->driver;
 	int err = 0;
 
 	for (uint32_t m = 1; m <= driver_nr_modules(d) && !err; m++) {
@@ -72,7 +92,7 @@ static int write_choice(struct writer *w, const struct thread_choice *c)
 int saved_descent_write(const struct descent_driver *d, const struct model *m, struct buf *out)
 {
 	static struct profile_buckets buckets;
-	struct writer w = {.out = out};
+	struct writer w = {.driver = d, .out = out};
 	struct record rec = {.type = REC_TARGET};
 	int err;
 
@@ -84,7 +104,7 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, s
 		if (err)
 			return err;
 	}
-	err = write_modules(&w, d);
+	err = write_modules(&w);
 	if (!err && model_choice(m)->nr)
 		err = write_choice(&w, model_choice(m));
 	rec.type = REC_DESCENT;
@@ -93,7 +113,7 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, s
 	if (!err)
 		err = write_one(&w, &rec);
 	if (!err)
-		err = descent_save(driver_descent(d), write_one, &w);
+		err = descent_save(driver_descent(d), write_fnode, &w);
 	rec.type = REC_SAVED_PROFILE;
 	profile_to_record(descent_start_profile(driver_descent(d)), driver_asked(d)->op, &buckets,
 			  &rec.profile);
@@ -154,7 +174,7 @@ void saved_descent_free(struct saved_descent *s)
 		return;
 	driver_free(s->driver);
 	thread_choice_release(&s->choice);
-	free(s->module);
+	saved_places_free(s->places);
 	free(s->exe);
 	free(s);
 }
@@ -166,21 +186,6 @@ const struct rec_descent *saved_descent_asked(const struct saved_descent *s)
 
 /* ---- the program ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Without build ids, files of the same name and size count as the same. */
-static bool same_file(const struct module_origin *a, const struct module_origin *b)
-{
-	if (a->build_id && b->build_id)
-		return !strcmp(a->build_id, b->build_id);
-	return a->size == b->size && !strcmp(base_name(a->path), base_name(b->path));
-}
-
 /* The module of a program file; NULL: not known. */
 static const struct module_origin *module_at(const struct descent_driver *d, const char *path)
 {
@@ -191,40 +196,6 @@ static const struct module_origin *module_at(const struct descent_driver *d, con
 			return id;
 	}
 	return NULL;
-}
-
-static uint32_t module_like(const struct descent_driver *d, const struct module_origin *wanted)
-{
-	for (uint32_t m = 1; wanted && m <= driver_nr_modules(d); m++) {
-		const struct module_origin *id = driver_module_identity(d, m);
-
-		if (id && same_file(id, wanted))
-			return m;
-	}
-	return 0;
-}
-
-static uint32_t module_here(const struct saved_descent *s, uint32_t there)
-{
-	if (!there || there == REC_KERNEL_MODULE)
-		return there;
-	return there <= driver_nr_modules(s->driver) ? s->module[there - 1] : 0;
-}
-
-static void refuse(const char *saved, const struct module_origin *was, const char *now,
-		   const struct module_origin *is, char *why, size_t n)
-{
-	if (strcmp(base_name(saved), base_name(now)) != 0)
-		snprintf(why, n,
-			 "the session is of another program, %s, and this process runs %s; give a "
-			 "process of the program that was saved",
-			 saved, now);
-	else
-		snprintf(why, n,
-			 "the session is of another build of %s (build id %s, now %s); begin again "
-			 "with peaktop descend",
-			 saved, was && was->build_id ? was->build_id : "unknown",
-			 is && is->build_id ? is->build_id : "unknown");
 }
 
 void front_resume(struct front *f, struct saved_descent *s)
@@ -273,62 +244,147 @@ bool saved_descent_allows(struct front *f)
 	struct saved_descent *s = f->resumes;
 	const struct rec_target *target = model_target(f->stream.model, 0);
 	const struct module_origin *was, *is;
-	char why[512];
 
 	if (!s || !s->exe || !target || f->resume_refused)
 		return !f->resume_refused;
 	was = module_at(s->driver, s->exe);
 	is = module_at(f->stream.driver, target->exe);
-	if (was && is ? same_file(was, is) : !strcmp(base_name(s->exe), base_name(target->exe))) {
+	if ((was && is && module_is_same(was, is)) || module_name_is_same(s->exe, target->exe)) {
 		choice_take(s, f, target);
 		return true;
 	}
-	refuse(s->exe, was, target->exe, is, why, sizeof(why));
-	front_fail(f, EXIT_USAGE, "resume: %s", why);
+	front_fail(f, EXIT_USAGE,
+		   "resume: the session is of another program, %s, and this process runs %s; give "
+		   "a process of the program that was saved",
+		   s->exe, target->exe);
 	f->resume_refused = true;
 	return false;
 }
 
+static bool ask_parser(void *ctx, enum parse_type type, struct parse_request *req,
+		       const struct parser_reply *reply)
+{
+	return front_ask(ctx, type, req, reply);
+}
+
+struct search {
+	struct saved_places *places;
+	struct driver_host host;
+};
+
+static int want_function(void *ctx, const struct record *rec)
+{
+	struct search *search = ctx;
+
+	if (rec->type == REC_FNODE)
+		saved_places_want(search->places, rec->fnode.callee, &search->host);
+	return 0;
+}
+
 int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n)
 {
-	const struct descent_driver *live = f->stream.driver;
-	const struct module_origin *of_f0;
-	uint32_t nr = driver_nr_modules(s->driver), f0 = driver_asked(s->driver)->function.module;
+	struct search search = {.host = {.ctx = f, .ask = ask_parser}};
+	struct rec_code f0 = driver_asked(s->driver)->function;
+	const struct module_origin *of_f0 = driver_module_identity(s->driver, f0.module);
 
-	if (!s->module)
-		s->module = calloc((size_t)nr + 1, sizeof(*s->module));
-	if (!s->module) {
-		snprintf(why, n, "out of memory");
-		return -ENOMEM;
+	if (!s->places) {
+		search.places = s->places = saved_places_new(s->driver);
+		if (!s->places) {
+			snprintf(why, n, "resume: out of memory");
+			return -ENOEXEC;
+		}
+		saved_places_modules(s->places, f->stream.driver);
+		each(s, want_function, &search);
 	}
-	for (uint32_t m = 1; m <= nr; m++)
-		s->module[m - 1] = module_like(live, driver_module_identity(s->driver, m));
-	of_f0 = driver_module_identity(s->driver, f0);
-	if (!of_f0 || module_here(s, f0))
+	if (!saved_places_ready(s->places))
+		return -EAGAIN;
+	if (saved_places_function(s->places, &f0))
 		return 0;
-	refuse(of_f0->path, of_f0, of_f0->path, module_at(live, of_f0->path), why, n);
+	snprintf(why, n,
+		 "resume: the function of the saved descent cannot be found by its name in this "
+		 "build of %s; begin again with peaktop descend",
+		 of_f0 ? of_f0->path : "its module");
 	return -ENOEXEC;
 }
 
 /* ---- beginning ---- */
 
+/* A fnode of the session, by its number. */
+struct saved_node {
+	struct rec_code function; /* numbers of the session */
+	bool kept;		  /* it is in this run, too */
+	bool again;		  /* a callee is gone: its calls are measured again */
+};
+
+enum { NAMES_GONE = 5, ENOUGH_CALLS = 20 /* to compare two profiles */ };
+
 struct restore {
 	const struct saved_descent *s;
 	struct front *front;
 	const struct rec_descent *ask;
-	int fnodes;
+	struct saved_node *node; /* DESCENT_MAX_NODES */
+	unsigned int fnodes;
+	unsigned int moved; /* of these, functions that were found again by name */
+	unsigned int gone;
+	struct buf gone_names;
 };
 
-enum { ENOUGH_CALLS = 20 }; /* to compare two profiles */
-
-static bool place_here(const struct saved_descent *s, struct rec_code *c)
+static void add_gone(struct restore *r, struct rec_code f)
 {
-	uint32_t module = module_here(s, c->module);
+	const struct driver_symbol *name = driver_symbol(r->s->driver, f.module, f.offset);
 
-	if (c->module && !module)
+	if (r->gone++ < NAMES_GONE)
+		buf_printf(&r->gone_names, "%s%s", r->gone_names.len ? ", " : "",
+			   name ? name->function : driver_module(r->s->driver, f.module));
+}
+
+/* First pass: which fnodes are in this run. A fnode comes after its caller. */
+static int find_node(void *ctx, const struct record *rec)
+{
+	struct restore *r = ctx;
+	const struct rec_fnode *n = &rec->fnode;
+	struct rec_code here = n->callee;
+	struct saved_node *caller;
+
+	if (rec->type != REC_FNODE || n->node >= DESCENT_MAX_NODES ||
+	    n->parent >= DESCENT_MAX_NODES)
+		return 0;
+	caller = &r->node[n->parent];
+	r->node[n->node].function = n->callee;
+	r->node[n->node].kept =
+	    (!n->node || caller->kept) && saved_places_function(r->s->places, &here);
+	if (n->node && caller->kept && !r->node[n->node].kept) {
+		caller->again = true;
+		add_gone(r, n->callee);
+	}
+	return 0;
+}
+
+/* Give a fnode the numbers of this run. False: it is left out. */
+static bool move_node(const struct restore *r, struct rec_fnode *n)
+{
+	const struct saved_places *places = r->s->places;
+	struct rec_code caller, last = {.offset = n->last_site};
+
+	if (n->node >= DESCENT_MAX_NODES || n->parent >= DESCENT_MAX_NODES ||
+	    !r->node[n->node].kept)
 		return false;
-	c->module = module;
-	return true;
+	n->op = r->ask->op;
+	if (n->node) {
+		if (!r->node[n->parent].kept || r->node[n->parent].again)
+			return r->node[n->node].kept = false;
+		caller = r->node[n->parent].function;
+		last.module = n->site.module;
+		if (!saved_places_site(places, caller, &n->site) ||
+		    (n->last_site && !saved_places_site(places, caller, &last)))
+			return r->node[n->node].kept = false;
+		n->last_site = last.offset;
+	}
+	if (r->node[n->node].again) {
+		n->votes = n->decisions = 0;
+		memset(n->own, 0, sizeof(n->own));
+	}
+	return saved_places_function(places, &n->callee);
 }
 
 static int restore_one(void *ctx, const struct record *from)
@@ -337,10 +393,10 @@ static int restore_one(void *ctx, const struct record *from)
 	struct record rec = *from;
 
 	if (rec.type == REC_FNODE) {
-		if (!place_here(r->s, &rec.fnode.site) || !place_here(r->s, &rec.fnode.callee))
+		if (!move_node(r, &rec.fnode))
 			return 0;
-		rec.fnode.op = r->ask->op;
 		r->fnodes++;
+		r->moved += saved_places_is_rebuilt(r->s->places, from->fnode.callee.module);
 	} else if (rec.type == REC_SAVED_PROFILE) {
 		rec.profile.op = r->ask->op;
 	} else {
@@ -352,11 +408,11 @@ static int restore_one(void *ctx, const struct record *from)
 
 static void note_begin(const struct restore *r)
 {
-	char text[256];
+	char text[512];
 
 	snprintf(
 	    text, sizeof(text),
-	    "this descent goes on with a saved one: %d of its functions were taken over, with "
+	    "this descent goes on with a saved one: %u of its functions were taken over, with "
 	    "their votes%s",
 	    r->fnodes,
 	    r->ask->start_ops < ENOUGH_CALLS
@@ -364,21 +420,44 @@ static void note_begin(const struct restore *r)
 		  "were then"
 		: "");
 	note(r->front, NOTE_INFO, text);
+	if (r->moved) {
+		snprintf(text, sizeof(text),
+			 "the session is of another build: %u of these functions were found again "
+			 "by their names; call sites that are no longer at the same place in their "
+			 "function are measured again",
+			 r->moved);
+		note(r->front, NOTE_WARNING, text);
+	}
+	if (r->gone) {
+		snprintf(text, sizeof(text),
+			 "the session is of another build: %u of its functions %s not in this one "
+			 "(%s%s); the saved path ends there, and what calls them is measured again",
+			 r->gone, r->gone == 1 ? "is" : "are", r->gone_names.data,
+			 r->gone > NAMES_GONE ? ", ..." : "");
+		note(r->front, NOTE_WARNING, text);
+	}
 }
 
 int saved_descent_begin(const struct saved_descent *s, struct front *f,
 			const struct rec_descent *ask)
 {
-	struct restore r = {.s = s, .front = f, .ask = ask};
+	struct restore r = {.s = s, .front = f, .ask = ask, .gone_names = {.max = 400}};
 	struct rec_code f0 = driver_asked(s->driver)->function;
 	int err;
 
-	if (!place_here(s, &f0) || !code_equal(f0, ask->function))
+	if (!saved_places_function(s->places, &f0) || !code_equal(f0, ask->function))
 		return -EINVAL;
+	r.node = calloc(DESCENT_MAX_NODES, sizeof(*r.node));
+	if (!r.node)
+		return -ENOMEM;
 	err = driver_begin(f->stream.driver, ask);
+	if (!err)
+		err = each(s, find_node, &r);
 	if (!err)
 		err = each(s, restore_one, &r);
 	if (!err && descent_status(driver_descent(f->stream.driver)) != DESCENT_CHANGED)
 		note_begin(&r);
+	buf_release(&r.gone_names);
+	free(r.node);
 	return err;
 }

@@ -29,21 +29,22 @@ const struct rec_descent *saved_descent_asked(const struct saved_descent *s);
 
 /*
  * Tell the front before its first turn that it is to go on with this descent, which must outlive
- * it. It refuses to measure another program or another build of it (front_failure()), before any
- * probe is attached.
+ * it. It refuses to measure another program (front_failure()), before any probe is attached.
  */
 void front_resume(struct front *f, struct saved_descent *s);
 
 /*
- * Find the modules of the session among those of this run. Returns 0, or -ENOEXEC with one line in
- * `why` if the function of the descent is in another build of its module.
+ * Find the modules of the session among those of this run, and the functions of those that were
+ * built anew by their names. Returns 0; -EAGAIN: the parser has not answered yet; or -ENOEXEC with
+ * one line in `why` if the function of the descent is gone.
  */
 int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n);
 
 /*
- * Begin the descent where it stood. `ask` has the numbers of this run; its member `resumes` says
- * what to do if latencies have changed. Functions of modules that
- * this target does not have are left out; a note in the stream says how many were taken over.
+ * Begin the descent where it stood, after saved_descent_match(). `ask` has the numbers of this run;
+ * its member `resumes` says what to do if latencies have changed. Functions that this target does
+ * not have are left out; notes in the stream say how many were taken over, found again by name, or
+ * are gone.
  * Returns 0 or a negative errno.
  */
 int saved_descent_begin(const struct saved_descent *s, struct front *f,

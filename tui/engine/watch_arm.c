@@ -119,6 +119,17 @@ void watch_plan(struct front *f, struct watch *w, uint32_t module, uint64_t offs
 	watch_ask(f, w, PARSE_PLAN, &req, planned);
 }
 
+/* No probe can be placed at a return address: keep the probes at the function's own exits. False:
+ * it has none. */
+static bool keep_exits(struct front *f, struct watch *w)
+{
+	if (!w->has_exits || w->exits_dropped)
+		return false;
+	w->keep_exits = true;
+	watch_arm(f, w, NULL, 0, false);
+	return true;
+}
+
 static void return_planned(void *ctx, uint64_t op, const struct parsed *answer)
 {
 	const struct parsed_plan *a = &answer->plan;
@@ -131,13 +142,9 @@ static void return_planned(void *ctx, uint64_t op, const struct parsed *answer)
 	w->returns_asked--;
 	if (w->stage == WATCH_REFUSED)
 		return;
-	/* If no probe can be placed at the return address, or an exception would pass it, too, keep
-	 * the probes at the function's own exits. */
-	if (w->has_exits && !w->exits_dropped && (a->error || a->abnormal)) {
-		w->keep_exits = true;
-		watch_arm(f, w, NULL, 0, false);
+	/* an exception would pass it, too */
+	if ((a->error || a->abnormal) && keep_exits(f, w))
 		return;
-	}
 	if (a->error || a->nr_sites != 1 || sites_append(w, a->sites, 1))
 		return;
 	w->nr_returns++;
@@ -156,13 +163,16 @@ void watches_new_return(struct front *f, const struct rec_new_return *l)
 	for (size_t i = 0; i < f->files.nr_mappings; i++) {
 		const struct front_mapping *m = &f->files.mappings[i];
 
-		if (m->pid != l->pid || l->address < m->start || l->address >= m->end)
+		if (m->pid != l->pid || m->copied || l->address < m->start || l->address >= m->end)
 			continue;
 		req.module = m->module;
 		req.offset = l->address - m->start + m->offset;
 		w->returns_asked += front_ask(f, PARSE_PLAN_RETURN, &req, &reply);
 		return;
 	}
+	/* the caller is in code of no file, or in a copy of a file */
+	if (!w->keep_exits && w->stage == WATCH_ARMED)
+		keep_exits(f, w);
 }
 
 /* A probe at a return address is cheaper than a single-stepped ret. Change over once no new callers

@@ -135,6 +135,8 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		w->stage = WATCH_ARMED;
 		return;
 	}
+	if (watch_is_copied(f, w))
+		return;
 	if (!fn->ifunc) {
 		watch_plan(f, w, fn->module, fn->offset);
 		return;
@@ -274,7 +276,7 @@ void watch_find(struct front *f, struct watch *w)
 			watch_refuse(f, w, "%s: out of memory", w->text);
 			return;
 		}
-		if (phases_same(f, w, w->module, w->offset))
+		if (phases_same(f, w, w->module, w->offset) || watch_is_copied(f, w))
 			return;
 		watch_plan(f, w, req.module, w->spec.offset);
 		return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Get the files of the target from the collector and hand them to the parser. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 		for (size_t i = 0; i < f->files.nr_mappings; i++) {
 			struct front_mapping *fm = &f->files.mappings[i];
 
-			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end) {
+			if (fm->pid == m->pid && fm->start == m->start && fm->end == m->end &&
+			    fm->copied == m->copied) {
 				fm->gone = front_snapshots_pending(f) || front_traces_pending(f);
 				if (!fm->gone)
 					*fm = f->files.mappings[--f->files.nr_mappings];
@@ -86,7 +88,51 @@ void watches_mapping(struct front *f, const struct rec_mapping *m)
 					    .module = m->module,
 					    .start = m->start,
 					    .end = m->end,
-					    .offset = m->offset});
+					    .offset = m->offset,
+					    .copied = m->copied});
+	for (size_t i = 0; m->copied && i < f->watches.nr; i++) {
+		struct watch *w = f->watches.list[i];
+
+		if (w->stage == WATCH_ARMED && w->module == m->module)
+			watch_is_copied(f, w);
+	}
+}
+
+bool watch_is_copied(struct front *f, struct watch *w)
+{
+	const struct front_mapping *copy = NULL;
+	char text[512];
+	bool mapped = false;
+
+	for (size_t i = 0; i < f->files.nr_mappings; i++) {
+		const struct front_mapping *m = &f->files.mappings[i];
+
+		if (m->gone || m->module != w->module || w->offset < m->offset ||
+		    w->offset - m->offset >= m->end - m->start)
+			continue;
+		mapped |= !m->copied;
+		if (m->copied)
+			copy = m;
+	}
+	if (copy && !mapped && w->stage != WATCH_ARMED) {
+		watch_refuse(f, w,
+			     "%s: the text of %s was copied to anonymous memory at 0x%" PRIx64
+			     "; its functions cannot be probed; system calls, libraries and "
+			     "samples work",
+			     w->text, module_name(f, w->module), copy->start);
+		return true;
+	}
+	if (!copy || w->said_copied)
+		return false;
+	w->said_copied = true;
+	snprintf(
+	    text, sizeof(text),
+	    "%.200s: process %u has copied the text of %.100s to anonymous memory at 0x%" PRIx64
+	    "; its calls there cannot be probed and do not count",
+	    w->text, copy->pid, module_name(f, w->module), copy->start);
+	front_feed(
+	    f, &(struct record){.type = REC_NOTE, .note = {.level = NOTE_WARNING, .text = text}});
+	return false;
 }
 
 void mappings_purge(struct front *f)

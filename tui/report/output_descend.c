@@ -70,7 +70,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		if (err)
 			return err;
 		report_name_kernel(r->driver, out);
-		if (report_below_measurable(r, out->latency_ns)) {
+		if (!out->sampled.samples && report_below_measurable(r, out->latency_ns)) {
 			out->named = 0;
 			out->enough = false;
 			if (out->status == DESCENT_ROOT_CAUSE)
@@ -91,7 +91,8 @@ const char *report_status(const struct descend_report *r, const struct descent_r
 void report_doubt(struct buf *out, const struct descend_report *r,
 		  const struct descent_result *result)
 {
-	uint64_t measurable = report_below_measurable(r, result->latency_ns);
+	uint64_t measurable =
+	    result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
 
 	if (!result->nr_paths)
 		return;

@@ -81,6 +81,11 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
  * that says so, since the next run may choose that one.
  */
 void report_other_peak(const struct descend_report *r, struct buf *out);
+/*
+ * If the descent turned from calls that waited for a CPU to a peak: appends `begin` and what they
+ * did. False: nothing was appended.
+ */
+bool report_waited(const struct descend_report *r, const char *begin, struct buf *out);
 /* Write the part of the time that is not explained into the empty `out`: "30% in callees that were
  * not measured"; nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,

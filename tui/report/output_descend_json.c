@@ -10,6 +10,7 @@
 #include "analysis/base/format.h"
 #include "tui/report/json_put.h"
 #include "tui/report/output_descend_parts.h"
+#include "tui/report/output_descend_sampled.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 
@@ -405,6 +406,8 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 	}
 	if (result->change[0])
 		json_append(notes, json_text(result->change, NAME_MAX_BYTES));
+	if (report_waited(r, "", &line))
+		put_note(notes, &line);
 	if (report_lacks_waits(&line, r, result))
 		put_note(notes, &line);
 	if (report_left(&line, op))
@@ -440,6 +443,10 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 		json_put_u64(o, "mean_ns", result->latency_ns);
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));
 		json_put(o, "missing", missing_json(r->driver, result));
+	}
+	if (result->sampled.samples) {
+		json_put_u64(o, "mean_ns", result->latency_ns);
+		json_put(o, "sampled", report_sampled_json(r, result));
 	}
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		json_append(paths, report_path_json(r, result, &result->paths[i]));

@@ -180,6 +180,24 @@ bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct 
 	return true;
 }
 
+bool report_waited(const struct descend_report *r, const char *begin, struct buf *out)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+	const struct driver_waited *w = driver_waited(r->driver);
+	double calls, time;
+
+	if (!w || !op)
+		return false;
+	shares_of(r, op, (struct bucket_range){pt_bucket(w->low_ns), PT_BUCKETS}, &calls, &time);
+	buf_printf(out,
+		   "%scalls of %s and more have %s of the time, and %s of that they waited for a "
+		   "CPU: ",
+		   begin, format_time(w->low_ns).s, format_percent(time).s,
+		   format_percent(w->waited.part).s);
+	report_cause(out, &w->waited.most);
+	return true;
+}
+
 void report_other_peak(const struct descend_report *r, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(r->driver);

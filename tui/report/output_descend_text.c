@@ -7,6 +7,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/output_descend_parts.h"
+#include "tui/report/output_descend_sampled.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
@@ -211,7 +212,10 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 		buf_puts(out, "no memory");
 		return;
 	}
-	report_peak_begin(r, result.latency_ns, out);
+	if (result.sampled.samples)
+		report_sampled_begin(r, &result, out);
+	else
+		report_peak_begin(r, result.latency_ns, out);
 	buf_puts(out, ": ");
 	report_doubt(out, r, &result);
 	if (result.nr_paths && result.paths[0].nr_frames)
@@ -222,6 +226,9 @@ void output_descend_sentence(const struct descend_report *r, struct buf *out)
 			   result.refused);
 	else
 		buf_printf(out, "no cause was found (%s)", report_status(r, &result));
+	if (result.sampled.samples)
+		report_sampled_end(&result, out);
+	report_waited(r, ". Beside this, ", out);
 	report_other_peak(r, out);
 	descent_result_release(&result);
 }
@@ -233,7 +240,7 @@ static void put_frame(struct buf *out, const struct descend_report *r,
 {
 	buf_printf(out, "  %s %s ", format_percent_fixed(n->share).s,
 		   format_time_fixed(n->latency_ns).s);
-	if (n->records || !n->depth)
+	if (n->records || (!n->depth && n->votes))
 		buf_printf(out, "%5s of %-5s", format_count(n->maxcount).s,
 			   format_count(n->votes).s);
 	else
@@ -377,6 +384,7 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		put_siblings(out, r, result, p, o);
 	}
 	put_callers(out, r, result, o);
+	report_sampled_table(r, result, out);
 	buf_release(&line);
 }
 
@@ -402,10 +410,16 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		buf_printf(&line, "%u call sites probed now; ", now.armed);
 	if (now.until_next)
 		buf_printf(&line, "next decision after %u more calls; ", now.until_next);
+	buf_printf(&line, "%s; ", report_status(r, result));
+	if (result->sampled.samples)
+		buf_printf(&line, "not probed, %s CPU samples",
+			   format_count(result->sampled.samples).s);
+	else
+		buf_printf(&line, "probed %u %s, %s of these calls measured", result->rounds,
+			   result->rounds == 1 ? "time" : "times",
+			   format_count(result->calls_used).s);
 	buf_printf(
-	    &line, "%s; probed %u %s, %s of these calls measured, %s of their time explained",
-	    report_status(r, result), result->rounds, result->rounds == 1 ? "time" : "times",
-	    format_count(result->calls_used).s,
+	    &line, ", %s of their time explained",
 	    format_percent(result->status == DESCENT_PARTLY ? result->named : result->explained).s);
 	if (!result->refused[0] && (result->status == DESCENT_PARTLY || lacks_a_part(result))) {
 		struct buf missing = {.max = MAX_OUTPUT};
@@ -471,19 +485,14 @@ static int put_parts(struct buf *out, const struct descend_report *r,
 
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
 {
-	struct buf out, line;
+	struct buf out = {.max = MAX_OUTPUT}, line = {.max = MAX_OUTPUT};
 	int err;
 
-	buf_init(&out, MAX_OUTPUT);
 	err = report_has_parts(r) ? put_parts(&out, r, o) : put_answer(&out, r, o, 0);
-	if (err) {
-		buf_release(&out);
-		return err;
-	}
-	buf_init(&line, MAX_OUTPUT);
 	if (report_lacks_parts(&line, r))
 		output_wrap(&out, &line, o, "Parts:  ", 8);
 	buf_release(&line);
 	output_text_state(&out, r->model, o);
+	out.err = out.err ?: err;
 	return output_text_write(&out, f);
 }

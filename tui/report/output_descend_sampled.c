@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Prints an answer by samples alone: its calls are too short to time what they call. */
+#include "tui/report/output_descend_sampled.h"
+
+#include "analysis/base/format.h"
+#include "tui/report/json_put.h"
+#include "tui/report/output_descend_waits.h"
+#include "tui/report/sanitise.h"
+
+enum { NAME_MAX_BYTES = 4096, MAX_OUTPUT = 1 << 20 };
+
+void report_sampled_begin(const struct descend_report *r, const struct descent_result *result,
+			  struct buf *out)
+{
+	const struct op *op = model_op_peaks(r->model, r->op);
+	const struct profile *p = descent_start_profile(driver_descent(r->driver));
+
+	buf_puts(out, "all calls of ");
+	report_function(out, r->driver, result->sampled.function[0].function);
+	if (op && op->below_measurable)
+		buf_printf(out, ", most of them shorter than %s, which is too short to measure",
+			   format_time(op->measurable_ns).s);
+	else if (p->calls)
+		buf_printf(out, ", %s on average (half of them at most %s)",
+			   format_time(result->latency_ns).s,
+			   format_time(profile_quantile(p, 0.5)).s);
+}
+
+void report_sampled_end(const struct descent_result *result, struct buf *out)
+{
+	buf_printf(out, "; by %s CPU samples, because its calls are too short for probes in them",
+		   format_count(result->sampled.samples).s);
+}
+
+void report_sampled_table(const struct descend_report *r, const struct descent_result *result,
+			  struct buf *out)
+{
+	const struct descent_sampled *s = &result->sampled;
+
+	if (!s->samples)
+		return;
+	buf_puts(out, "\nBy samples, the function and those with most of its time (% of it):\n"
+		      "  itself  with callees  function\n");
+	for (unsigned int i = 0; i < s->nr; i++) {
+		buf_printf(out, "  %s        %s  ", format_percent_fixed(s->function[i].own).s,
+			   format_percent_fixed(s->function[i].inclusive).s);
+		report_function(out, r->driver, s->function[i].function);
+		buf_putc(out, '\n');
+	}
+	if (s->nr_rest)
+		buf_printf(out, "  %s                %u other%s\n", format_percent_fixed(s->rest).s,
+			   s->nr_rest, s->nr_rest > 1 ? "s" : "");
+}
+
+json_t *report_sampled_json(const struct descend_report *r, const struct descent_result *result)
+{
+	const struct descent_sampled *s = &result->sampled;
+	json_t *o = json_object(), *list = json_array();
+
+	json_put_u64(o, "samples", s->samples);
+	for (unsigned int i = 0; i < s->nr; i++) {
+		const struct rec_code function = s->function[i].function;
+		char name[NAME_MAX_BYTES] = NO_FILE;
+		json_t *f = json_object();
+
+		if (function.module)
+			report_code_name(r->driver, function, name, sizeof(name));
+		json_put(f, "function", json_text(name, NAME_MAX_BYTES));
+		json_put_text(f, "module", driver_module(r->driver, function.module));
+		json_put_share(f, "itself", s->function[i].own);
+		json_put_share(f, "with_callees", s->function[i].inclusive);
+		json_append(list, f);
+	}
+	json_put(o, "functions", list);
+	json_put_u64(o, "others", s->nr_rest);
+	json_put_share(o, "rest", s->rest);
+	return o;
+}
