@@ -201,6 +201,7 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_FNODE:
 	case REC_BUILD_ID:
 	case REC_SAVED_PROFILE:
+	case REC_PARTS:
 	case REC_INLINES:
 	case REC_WALK:
 	case REC_NEW_RETURN:

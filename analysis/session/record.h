@@ -80,6 +80,7 @@ enum record_type {
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
 	REC_BOOKMARK,	     /* the user's note about a time of the session */
+	REC_PARTS, /* the parts of the time of f0 that descents explain, one after the other */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -382,25 +383,13 @@ struct rec_symbol {
 	const char *parameters; /* only if asked for: analysis/base/parameters.h; else "" */
 };
 
+#include "analysis/session/record_parts.h"
+
 /*
  * Records of a descent (analysis/descent/descent.h says how they are used). A
  * place in code is a module and an offset in its file, never an address; a function
  * is the place of its first byte; module 0 = not known.
  */
-enum descent_choice {
-	DESCENT_NAMED_CALLS = 0, /* by the user, or not known */
-	DESCENT_MOST_TIME,	 /* those with most of the time */
-	/* those with most of the time but for the calls of the descent before, which is over:
-	   they waited for a CPU */
-	DESCENT_BESIDE_WAITS,
-};
-
-enum descent_resumes {
-	DESCENT_IS_NEW = 0,
-	DESCENT_RESUMES,	/* ends if latencies are distributed in another way than then */
-	DESCENT_RESUMES_ANYWAY, /* goes on then, too (--force) */
-};
-
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -417,6 +406,7 @@ struct rec_descent {
 	uint32_t resumes;
 	uint32_t choice;  /* of the calls: enum descent_choice */
 	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
+	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
 };
 
 enum call_outcome {
@@ -611,6 +601,7 @@ struct record {
 		struct rec_mark mark;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
+		struct rec_parts parts;
 		struct rec_callees callees;
 		struct rec_indirect_callees discovered;
 		struct rec_call call;
