@@ -211,10 +211,12 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 	if (call == CALL_FUTEX)
 		bpf_probe_read_user(a->words, sizeof(a->words), (void *)regs->di);
 	a->fd = (s64)call < 0 ? PT_NO_FD : awaited_fd(a, call, task, regs);
-	a->retransmits = 0;
+	a->retransmits = a->held_back = 0;
 	file = a->fd != PT_NO_FD ? file_of(task, a->fd) : 0;
-	if (mode_of(file) == S_IFSOCK)
+	if (mode_of(file) == S_IFSOCK) {
 		a->retransmits = retransmits_of(sock_of(file));
+		a->held_back = is_held_back((u64)sock_of(file));
+	}
 }
 
 /* ---- waking up */
@@ -339,6 +341,8 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	if (a && a->since == since && !is_epoll_wait(r->syscall) &&
 	    r->object.retransmits > a->retransmits)
 		r->retransmits = r->object.retransmits - a->retransmits;
+	/* what was so when it fell asleep counts */
+	r->object.held_back = a && a->since == since ? a->held_back : 0;
 	if (!by)
 		by = r->owner;
 	if (by && by != tid)

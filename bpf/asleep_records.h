@@ -26,9 +26,9 @@ struct pt_asleep {
 	pt_u32 io;		      /* 1: it waits in the kernel for I/O to a device */
 	pt_u32 words[PT_FUTEX_WORDS]; /* of the futex it waits for */
 	pt_u32 retransmits;	      /* so far, of the TCP connection it waits for */
-	pt_u32 parked; /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
-	pt_u32 spare;
-	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
+	pt_u32 parked;	  /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
+	pt_u32 held_back; /* 1: its own data wait for an acknowledgement of earlier ones (Nagle) */
+	pt_u32 uring_fd;  /* descriptor in its last io_uring request; PT_NO_FD: none */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };
@@ -46,10 +46,12 @@ struct pt_object {
 	pt_u32 mode;   /* S_IFMT bits; 0: there is no descriptor */
 	pt_u32 family; /* address family of a socket; 0: not a socket */
 	pt_u32 protocol;
-	pt_u32 port, own_port;		 /* peer's and own port; 0: not connected */
-	pt_u32 peer_pid;		 /* Unix socket: process that made the other end */
-	pt_u32 retransmits;		 /* TCP: retransmits since the connection was made */
-	pt_u32 end;			 /* Unix socket: enum pt_end */
+	pt_u32 port, own_port; /* peer's and own port; 0: not connected */
+	pt_u32 peer_pid;       /* Unix socket: process that made the other end */
+	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
+	pt_u32 end;	       /* Unix socket: enum pt_end */
+	pt_u32 held_back; /* TCP: 1: its data wait for an acknowledgement of earlier ones (Nagle) */
+	pt_u32 spare;
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
 	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */

@@ -52,6 +52,24 @@ INLINE u32 retransmits_of(struct sock *sk)
 	return BPF_CORE_READ(tcp, total_retrans);
 }
 
+/*
+ * True if a TCP socket has a small part of its data not sent, only because earlier data are not
+ * acknowledged yet (Nagle's algorithm).
+ */
+SEPARATE int is_held_back(u64 socket)
+{
+	struct sock *sk = (struct sock *)socket;
+	struct tcp_sock *tcp = (struct tcp_sock *)socket;
+	u32 family = BPF_CORE_READ(sk, __sk_common.skc_family), unsent;
+
+	if ((family != AF_INET && family != AF_INET6) ||
+	    BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP || !BPF_CORE_READ(tcp, packets_out) ||
+	    BPF_CORE_READ_BITFIELD_PROBED(tcp, nonagle))
+		return 0;
+	unsent = BPF_CORE_READ(tcp, write_seq) - BPF_CORE_READ(tcp, snd_nxt);
+	return unsent && unsent < BPF_CORE_READ(tcp, mss_cache);
+}
+
 INLINE struct sock *sock_of(struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -117,6 +135,7 @@ INLINE void socket_fill(struct pt_object *o, struct file *file)
 	o->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	o->own_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 	o->retransmits = retransmits_of(sk);
+	o->held_back = is_held_back((u64)sk);
 	if (o->family == AF_INET) {
 		BPF_CORE_READ_INTO((u32 *)o->peer, sk, __sk_common.skc_daddr);
 		BPF_CORE_READ_INTO((u32 *)o->own, sk, __sk_common.skc_rcv_saddr);

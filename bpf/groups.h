@@ -45,11 +45,23 @@ INLINE struct cgroup_subsys_state *group_state(struct task_struct *task, u64 con
 	return css;
 }
 
-/* True if a cgroup of the task has used up its CPU quota. */
+enum { POLICY_FIFO = 1, POLICY_RR = 2, POLICY_DEADLINE = 6 };
+
+INLINE bool is_real_time(struct task_struct *task)
+{
+	return task->policy == POLICY_FIFO || task->policy == POLICY_RR;
+}
+
+/* True if a cgroup of the task has used up its CPU quota, or the task its own budget. */
 INLINE bool is_throttled(struct task_struct *task)
 {
 	struct cfs_rq *queue = 0;
 
+	if (task->policy == POLICY_DEADLINE)
+		return BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
+	if (is_real_time(task))
+		return bpf_core_field_exists(task->rt.rt_rq) &&
+		       BPF_CORE_READ(task, rt.rt_rq, rt_throttled);
 	if (bpf_core_field_exists(task->throttled))
 		return BPF_CORE_READ(task, throttled);
 	if (!bpf_core_field_exists(queue->throttle_count) ||
@@ -98,6 +110,44 @@ SEPARATE int fill_quota(struct pt_quota *out, u64 address)
 	out->ns = BPF_CORE_READ(found, cfs_bandwidth.quota);
 	out->period_ns = BPF_CORE_READ(found, cfs_bandwidth.period);
 	return 0;
+}
+
+/* Describe the innermost cgroup with a limit for real-time threads. */
+SEPARATE int fill_rt_quota(struct pt_quota *out, u64 address)
+{
+	struct task_group *group = (struct task_group *)address;
+
+	if (!out || !bpf_core_field_exists(group->rt_bandwidth))
+		return 0;
+#pragma nounroll
+	for (int i = 0; i < GROUP_DEPTH && group; i++) {
+		if (BPF_CORE_READ(group, rt_bandwidth.rt_runtime) != NO_QUOTA)
+			break;
+		group = BPF_CORE_READ(group, parent);
+	}
+	if (!group)
+		return 0;
+	fill_group(&out->of, BPF_CORE_READ(group, css.cgroup));
+	out->ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+	out->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+	return 0;
+}
+
+/* Describe the quota that a throttled task waits for. */
+INLINE void fill_quota_of(struct pt_quota *out, struct task_struct *task)
+{
+	out->kind = PT_QUOTA_FAIR;
+	if (task->policy == POLICY_DEADLINE) {
+		out->kind = PT_QUOTA_DEADLINE;
+		out->of.part[0][0] = 0;
+		out->ns = BPF_CORE_READ(task, dl.dl_runtime);
+		out->period_ns = BPF_CORE_READ(task, dl.dl_period);
+	} else if (is_real_time(task)) {
+		out->kind = PT_QUOTA_RT;
+		fill_rt_quota(out, quota_group(task));
+	} else {
+		fill_quota(out, quota_group(task));
+	}
 }
 
 /* The address of the cgroup that the task's memory is charged to, as a number; 0: none. */

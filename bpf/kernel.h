@@ -96,6 +96,9 @@ struct inet_connection_sock {
 struct tcp_sock {
 	u32 total_retrans;
 	u32 lsndtime;
+	u32 mss_cache, packets_out;
+	u32 snd_nxt, write_seq;
+	unsigned char nonagle : 4;
 	u32 data_segs_in, data_segs_out;
 };
 struct unix_address {
@@ -215,8 +218,24 @@ struct cfs_bandwidth {
 	s64 period;
 	u64 quota;
 };
+struct rt_bandwidth {
+	s64 rt_period;
+	u64 rt_runtime;
+};
+struct rt_rq {
+	int rt_throttled;
+};
+struct sched_rt_entity {
+	struct rt_rq *rt_rq; /* of kernels with groups of real-time threads */
+};
+struct sched_dl_entity {
+	u64 dl_runtime, dl_period;
+	unsigned int dl_throttled : 1;
+};
 struct task_group {
 	struct cgroup_subsys_state css;
+	struct rt_rq **rt_rq;
+	struct rt_bandwidth rt_bandwidth;
 	struct cfs_rq **cfs_rq;
 	struct task_group *parent;
 	struct cfs_bandwidth cfs_bandwidth;
@@ -288,6 +307,9 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned int __state;
 	int prio;
+	unsigned int policy;
+	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 	u64 start_time, start_boottime;

@@ -28,6 +28,7 @@ INLINE void contention_note(struct pt_control *c, void *lock, unsigned int flags
 		 !(flags & (CONTENDS_SPIN | CONTENDS_RT | CONTENDS_PERCPU)))
 		fill_owner(&owner, BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter));
 	d->work.holder_pid = owner.pid;
+	d->work.holder_reads = owner.reads;
 	__builtin_memcpy(d->work.holder, owner.comm, PT_COMM);
 }
 

@@ -410,8 +410,9 @@ INLINE void fill_owner(struct pt_lock_owner *out, u64 word)
 	struct task_struct *owner = (struct task_struct *)(word & ~7ull);
 
 	out->pid = 0;
-	if (!owner || word & 1)
+	if (!owner)
 		return;
+	out->reads = word & 1;
 	out->pid = BPF_CORE_READ(owner, pid);
 	bpf_probe_read_kernel(out->comm, PT_COMM, owner->comm);
 }

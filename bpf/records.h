@@ -307,9 +307,10 @@ struct pt_group {
 	char part[PT_GROUP_LEVELS][PT_GROUP_NAME];
 };
 
-struct pt_quota { /* of a cgroup: so much CPU time in each period; 0: not known */
-	struct pt_group of;
-	pt_u64 ns, period_ns;
+enum { PT_QUOTA_FAIR = 0, PT_QUOTA_RT, PT_QUOTA_DEADLINE };
+struct pt_quota {
+	struct pt_group of;	    /* PT_QUOTA_DEADLINE: the thread itself has it, not a cgroup */
+	pt_u64 ns, period_ns, kind; /* PT_QUOTA_...; 0 ns: not known */
 };
 
 /* Why a thread that is runnable, or stopped, cannot run. */
@@ -345,21 +346,20 @@ enum pt_doing {
 
 /* The kernel work during a sleep or at a stack sample, and its cause. */
 struct pt_kernel_work {
-	pt_u32 doing;
-	pt_u32 holder_pid; /* holder of the contended lock */
+	pt_u32 doing, spare;
+	pt_u32 holder_pid, holder_reads; /* of the contended lock; 1: the last reader */
 	char holder[PT_COMM];
 	char device[PT_DEVICE_NAME]; /* PT_DOING_DIRTY: it has too many dirty pages */
 	struct pt_group group;	     /* cgroup whose memory limit was reached */
 	pt_u64 limit;		     /* memory limit of `group` in bytes */
 };
 
-/* The thread that holds a lock for writing; pid 0: no thread, or not known. */
+/* The thread that holds a lock, or the last reader that got it; pid 0: not known. */
 struct pt_lock_owner {
-	pt_u32 pid, spare;
+	pt_u32 pid, reads;
 	char comm[PT_COMM];
 };
-/* Locks for which a thread may spin in the kernel without passing a tracepoint. */
-enum { PT_OWNER_MEMORY = 0, PT_OWNER_OBJECT, PT_OWNERS };
+enum { PT_OWNER_MEMORY = 0, PT_OWNER_OBJECT, PT_OWNERS }; /* locks without tracepoints */
 
 /* A thread that waits for a CPU, and the tasks that have run there meanwhile. */
 struct pt_waiting {

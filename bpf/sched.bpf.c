@@ -96,7 +96,7 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 		if (d)
 			wait_begin(t, tid, wait_of(prev, next), bpf_get_smp_processor_id(), now);
 		if (d && t->wait == PT_WAIT_QUOTA)
-			fill_quota(&d->record.waits.quota, quota_group(prev));
+			fill_quota_of(&d->record.waits.quota, prev);
 		return;
 	}
 	if (!d)
@@ -265,7 +265,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 		t->preempt_ns += ns;
 	wait_end(d, t, tid, ns, now, c->gate_ns[GATE_RUNQUEUE]);
 	if (d && t->wait == PT_WAIT_QUOTA && !d->record.waits.quota.ns)
-		fill_quota(&d->record.waits.quota, quota_group(next));
+		fill_quota_of(&d->record.waits.quota, next);
 	runqueue_count(c, t, tid, ns);
 	t->wake_since = 0;
 }

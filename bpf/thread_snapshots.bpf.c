@@ -357,7 +357,7 @@ int on_task(struct bpf_iter__task *ctx)
 		r->runq_ns = task->sched_info.run_delay;
 	r->throttled = !r->state && is_throttled(task);
 	if (r->throttled)
-		fill_quota(&r->quota, quota_group(task));
+		fill_quota_of(&r->quota, task);
 	r->ran_ns = ran_until(task);
 	r->clock_ns = ran_until(bpf_get_current_task_btf());
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);

@@ -6,7 +6,7 @@
 #include "bpf/waits.h"
 
 /* enum asleep_flags */
-enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1 };
+enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1, SLEEPS_HELD_BACK = 1 << 2 };
 
 /* True for system calls that name one object by their first argument. */
 INLINE bool has_descriptor(u64 call)
@@ -57,6 +57,21 @@ INLINE u64 file_at(struct task_struct *task, u32 fd)
 	struct fdtable *table = task->files->fdt;
 
 	return fd < table->max_fds ? kernel_word((u64)table->fd + 8ull * fd) : 0;
+}
+
+/* The address of the socket behind a descriptor; 0: it is none. */
+INLINE u64 socket_at(struct task_struct *task, u32 fd)
+{
+	struct file *file = (struct file *)file_at(task, fd);
+
+	return mode_of(file) == S_IFSOCK ? (u64)sock_of(file) : 0;
+}
+
+/* True for calls that receive data. */
+INLINE bool takes_answer(u64 call)
+{
+	return !call || call == 19 /* readv */ || call == 45 /* recvfrom */ ||
+	       call == 47 /* recvmsg */ || call == 299 /* recvmmsg */;
 }
 
 /*
@@ -128,6 +143,8 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 	in->args[2] = regs->dx;
 	in->asked = current ? asked_ns(regs->orig_ax, regs, now) : 0;
 	in->flags = in->asked ? SLEEPS_TIMED : 0;
+	if (takes_answer(regs->orig_ax) && is_held_back(socket_at(task, regs->di)))
+		in->flags |= SLEEPS_HELD_BACK;
 	in->object = object_number(c, task, BPF_CORE_READ_BITFIELD(task, in_iowait), now);
 	return true;
 }

@@ -2,6 +2,7 @@
 /* Tracing of waits: context switches and wakings. */
 #pragma once
 
+#include "bpf/groups.h"
 #include "bpf/return_probes.h"
 #include "bpf/waits_objects.h"
 #include "bpf/waits_places.h"
@@ -11,6 +12,7 @@ enum {
 	LEFT_DEAD = 0x10 | 0x20 | 0x80,
 	LEFT_PREEMPTED = 1 << 16,
 	LEFT_IN_IOWAIT = 1 << 17,
+	LEFT_THROTTLED = 1 << 18,
 };
 /* Words of a stack that tell it from others. The CPU hashes the lanes at the same time. */
 enum { USER_TOP = 16, USER_LANES = 4 };
@@ -128,6 +130,8 @@ INLINE u32 left_state(struct task_struct *prev, bool preempt)
 
 	if (state)
 		return state;
+	if (is_throttled(prev))
+		return LEFT_PREEMPTED | LEFT_THROTTLED;
 	return preempt || prev->flags & FLAG_KTHREAD || regs->orig_ax != CALL_SCHED_YIELD
 		   ? LEFT_PREEMPTED
 		   : 0;

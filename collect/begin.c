@@ -125,6 +125,23 @@ static bool has_ended(int err)
 	return err == -ESRCH || err == -ECHILD;
 }
 
+/* Add process `i` of the options. Of several that a name chose, one that has ended is left out. */
+static int add_one(struct collector *c, unsigned int i)
+{
+	const struct collector_options *o = c->options;
+	int err = target_add(c, o->pids[i], true, 0);
+
+	if (has_ended(err) && o->matched && (c->targets.nr || i + 1 < o->nr_pids)) {
+		send_note(c, NOTE_WARNING,
+			  "process %d ended before it could be measured; it is left out",
+			  o->pids[i]);
+		return 0;
+	}
+	if (err)
+		target_refused(c, 0, o->pids[i], err);
+	return err;
+}
+
 int collector_begin(struct collector *c)
 {
 	const struct collector_options *o = c->options;
@@ -170,20 +187,10 @@ int collector_begin(struct collector *c)
 	control->follow = o->follow;
 	control->check_exec = target_rights_matter();
 	control->phase_mode = o->phases;
-	if (o->command) {
+	if (o->command)
 		err = target_add(c, c->command.pid, true, 0);
-	}
-	for (unsigned int i = 0; i < o->nr_pids && !err; i++) {
-		err = target_add(c, o->pids[i], true, 0);
-		if (has_ended(err) && o->matched && (c->targets.nr || i + 1 < o->nr_pids)) {
-			send_note(c, NOTE_WARNING,
-				  "process %d ended before it could be measured; it is left out",
-				  o->pids[i]);
-			err = 0;
-		}
-		if (err)
-			target_refused(c, 0, o->pids[i], err);
-	}
+	for (unsigned int i = 0; i < o->nr_pids && !err; i++)
+		err = add_one(c, i);
 	if (!err && o->survey)
 		target_survey(c);
 	return err;

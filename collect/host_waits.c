@@ -102,10 +102,22 @@ static void stops_fill(struct host_waits *out, const struct pt_host_waits *w)
 
 void quota_text(const struct pt_quota *q, char *out, size_t n)
 {
+	static const char *const kinds[] = {[PT_QUOTA_FAIR] = "",
+					    [PT_QUOTA_RT] = " for real-time threads",
+					    [PT_QUOTA_DEADLINE] = ", SCHED_DEADLINE"};
+
 	out[0] = '\0';
-	if (q->ns && q->period_ns)
-		snprintf(out, n, "%g ms of CPU time each %g ms", (double)q->ns / 1e6,
-			 (double)q->period_ns / 1e6);
+	if (q->ns && q->period_ns && q->kind <= PT_QUOTA_DEADLINE)
+		snprintf(out, n, "%g ms of CPU time each %g ms%s", (double)q->ns / 1e6,
+			 (double)q->period_ns / 1e6, kinds[q->kind]);
+}
+
+void quota_owner(const struct pt_quota *q, char *out, size_t n)
+{
+	if (q->kind == PT_QUOTA_DEADLINE)
+		snprintf(out, n, "the thread itself");
+	else
+		group_path(&q->of, out, n);
 }
 
 void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint64_t steal_ns)
@@ -118,7 +130,7 @@ void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint
 	for (uint32_t kind = 0; kind < PT_RUNNER_KINDS; kind++)
 		runners_fill(out, kind, w->ns[kind], &w->runners[kind]);
 	if (w->ns[HOST_WAIT_QUOTA]) {
-		group_path(&w->quota.of, out->quota_of, sizeof(out->quota_of));
+		quota_owner(&w->quota, out->quota_of, sizeof(out->quota_of));
 		one = wait_add(out, HOST_WAIT_QUOTA, w->ns[HOST_WAIT_QUOTA]);
 		one->name = out->quota_of;
 		quota_text(&w->quota, out->quota, sizeof(out->quota));

@@ -31,3 +31,5 @@ void host_waits_fill(struct host_waits *out, const struct pt_host_waits *w, uint
 void group_path(const struct pt_group *g, char *out, size_t n);
 /* Write "20 ms of CPU time each 100 ms"; "" if the quota is not known. */
 void quota_text(const struct pt_quota *q, char *out, size_t n);
+/* Write the path of the cgroup that has the quota, or "the thread itself". */
+void quota_owner(const struct pt_quota *q, char *out, size_t n);

@@ -235,6 +235,12 @@ static void caller_fill(const char *caller, struct kernel_work *out)
 		 *caller ? " in " : "", caller);
 }
 
+/* True if another task held the lock that thread `tid` wants. */
+static bool contended_by_other(const struct pt_kernel_work *w, uint32_t tid)
+{
+	return w->doing & PT_DOING_LOCK && w->holder_pid && w->holder_pid != tid;
+}
+
 /*
  * The holder of the lock that the task spins for: from the tracepoint, or else from the
  * kind of lock.
@@ -245,10 +251,10 @@ static void spin_fill(const struct pt_record_stack *r, const char *const *names,
 	struct pt_lock_owner owner =
 	    r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_OBJECT];
 
-	if (r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
-	    r->work.holder_pid != r->head.tid)
+	if (contended_by_other(&r->work, r->head.tid) && !r->work.holder_reads)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
-	else if (owner.pid && owner.pid != r->head.tid && any_begins(names, nr, owned_locks)) {
+	else if (owner.pid && !owner.reads && owner.pid != r->head.tid &&
+		 any_begins(names, nr, owned_locks)) {
 		/* a futex only has its number */
 		if (!owner.comm[0])
 			target_thread_comm((pid_t)owner.pid, (pid_t)owner.pid, owner.comm,
@@ -310,9 +316,12 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 	out->object =
 	    nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
 	work_fill(c, &r->work, names, nr, out);
-	/* the thread slept for a kernel lock */
-	if (!out->object && r->work.doing & PT_DOING_LOCK && r->work.holder_pid &&
-	    r->work.holder_pid != r->head.tid)
+	/*
+	 * The thread slept for a kernel lock. Of several readers the last one that got it is known:
+	 * if it is also the one that released it to this thread, it had the lock all the time.
+	 */
+	if (!out->object && contended_by_other(&r->work, r->head.tid) &&
+	    (!r->work.holder_reads || (r->work.holder_pid == r->waker_tid && !r->waker_irq)))
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
 }
 
@@ -355,6 +364,11 @@ void kernel_work_of_snapshot(const struct pt_task_now *t, struct kernel_work *ou
 		out->object = SLEEP_FROZEN;
 	if (out->object == SLEEP_STOPPED)
 		snprintf(out->about, sizeof(out->about), "by a signal");
+	if (t->throttled && !t->state) {
+		out->object = SLEEP_IN_QUOTA;
+		quota_owner(&t->quota, out->name, sizeof(out->name));
+		quota_text(&t->quota, out->about, sizeof(out->about));
+	}
 	if (!nr || out->object)
 		return;
 	out->object = kernel_work_by_names(names, nr, t->state != 0, &caller);

@@ -303,6 +303,8 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	const char *call = s->call;
 
 	memcpy(s->args, r->args, sizeof(s->args));
+	if (r->object.held_back)
+		s->flags |= SLEEP_HELD_BACK;
 	name[0] = '\0';
 	s->name = name;
 	if (r->syscall < 0)

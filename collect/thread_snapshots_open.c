@@ -120,7 +120,7 @@ static void open_task(void *ctx, const struct pt_task_now *now)
 
 	if (!t || !t->turn || t->done)
 		return;
-	if (!now->state) {
+	if (!now->state && !now->throttled) {
 		if (t->tries == OPEN_TRIES && l->nr_running < MAX_RUNNING) {
 			l->running[l->nr_running++] = *now;
 			t->done = true;
@@ -230,7 +230,8 @@ static void still_task(void *ctx, const struct pt_task_now *now)
 
 	for (uint32_t i = 0; i < o->nr_found; i++) {
 		struct found *f = &o->found[i];
-		bool still = snapshot_is_still(now, &f->now);
+		bool still = snapshot_is_still(now, &f->now) ||
+			     (now->throttled && now->switches == f->now.switches);
 
 		if (f->now.tid != now->tid || f->thread->done ||
 		    (!still && f->thread->tries < OPEN_TRIES))

@@ -26,7 +26,7 @@ void thread_times(struct collector *c, struct snapshot_thread *t, bool ended)
 	if (!t->wall && !ended)
 		return;
 	if (t->throttled) {
-		group_path(&t->quota.of, group, sizeof(group));
+		quota_owner(&t->quota, group, sizeof(group));
 		quota_text(&t->quota, quota, sizeof(quota));
 	}
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, t->now.comm);

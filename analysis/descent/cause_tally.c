@@ -12,7 +12,7 @@ enum {
 
 static bool same(const struct cause *a, const struct cause *b)
 {
-	return a->kind == b->kind && !strcmp(a->name, b->name);
+	return a->kind == b->kind && a->wait == b->wait && !strcmp(a->name, b->name);
 }
 
 /* Keeps the detail that most of the entry's time has, if one has more than half of it (Boyer and

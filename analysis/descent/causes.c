@@ -83,6 +83,7 @@ static enum cause_kind cause_of_kind(enum wait_kind kind)
 	    [WAIT_LOCK] = CAUSE_LOCK,
 	    [WAIT_CONDITION] = CAUSE_WAIT,
 	    [WAIT_KERNEL_LOCK] = CAUSE_LOCK,
+	    [WAIT_ADDRESS_SPACE] = CAUSE_LOCK,
 	    [WAIT_FILE_LOCK] = CAUSE_LOCK,
 	    [WAIT_PIPE_EMPTY] = CAUSE_WAIT,
 	    [WAIT_PIPE_FULL] = CAUSE_WAIT,
@@ -92,6 +93,8 @@ static enum cause_kind cause_of_kind(enum wait_kind kind)
 	    [WAIT_LOCAL_FULL] = CAUSE_WAIT,
 	    [WAIT_NETWORK] = CAUSE_NETWORK,
 	    [WAIT_NETWORK_FULL] = CAUSE_NETWORK,
+	    [WAIT_HELD_BACK] = CAUSE_NETWORK,
+	    [WAIT_CONNECT] = CAUSE_NETWORK,
 	    [WAIT_SEMAPHORE] = CAUSE_WAIT,
 	    [WAIT_TERMINAL] = CAUSE_IO,
 	    [WAIT_FILE] = CAUSE_IO,
@@ -107,6 +110,10 @@ static enum cause_kind cause_of_kind(enum wait_kind kind)
 	    [WAIT_STOPPED] = CAUSE_STOPPED,
 	    [WAIT_TRACED] = CAUSE_STOPPED,
 	    [WAIT_FROZEN] = CAUSE_STOPPED,
+	    [WAIT_QUOTA] = CAUSE_QUOTA,
+	    [WAIT_FROZEN_FILES] = CAUSE_STOPPED,
+	    [WAIT_GRACE] = CAUSE_WAIT,
+	    [WAIT_FLUSH] = CAUSE_WAIT,
 	};
 
 	return (unsigned int)kind < WAIT_KINDS && causes[kind] ? causes[kind] : CAUSE_UNKNOWN;
@@ -117,8 +124,9 @@ static bool is_settled(enum wait_kind kind)
 {
 	enum cause_kind cause = cause_of_kind(kind);
 
-	return cause != CAUSE_UNKNOWN && cause != CAUSE_WAIT && cause != CAUSE_NETWORK &&
-	       kind != WAIT_LOCK && kind != WAIT_CLOCK;
+	return wait_kind_info(kind)->exact ||
+	       (cause != CAUSE_UNKNOWN && cause != CAUSE_WAIT && cause != CAUSE_NETWORK &&
+		kind != WAIT_LOCK && kind != WAIT_CLOCK);
 }
 
 /*
@@ -164,7 +172,7 @@ static enum cause_kind cause_by_ender(const struct rec_sleep *s, enum wait_kind 
 /* The holder of the lock. The one that woke a thread at a futex was the last one to have it. */
 static const char *holder_of(const struct rec_sleep *s, enum wait_kind kind, enum wait_ender ender)
 {
-	if (s->work != SLEEP_NO_WORK)
+	if (s->work != SLEEP_NO_WORK || !wait_is_ended_by_holder(kind))
 		return s->holder;
 	if (ender == ENDER_TASK && kind == WAIT_LOCK)
 		return first_of(s->waker, s->holder);
@@ -180,10 +188,12 @@ static const char *name_of(const struct rec_sleep *s, enum cause_kind cause, enu
 	case CAUSE_LOCK:
 		return holder_of(s, kind, ender);
 	case CAUSE_STOPPED:
-		return kind == WAIT_FROZEN ? s->name : s->holder;
+		return kind == WAIT_FROZEN ? s->name : kind == WAIT_FROZEN_FILES ? "" : s->holder;
 	case CAUSE_WAIT:
 		if (s->work == SLEEP_PARKED)
 			return "another goroutine";
+		if (!wait_is_ended_by_holder(kind))
+			return "";
 		return s->bracket && ender != ENDER_TASK ? "" : s->waker;
 	case CAUSE_TIMEOUT:
 		return kind == WAIT_LOCK ? s->holder : s->name;
@@ -287,15 +297,17 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
  * Describes what ended the sleep. If an interrupt ended it, name the interrupt: the task on whose
  * stack it ran is unrelated.
  */
-static void put_waker(char *out, size_t n, const struct rec_sleep *s, enum wait_ender ender)
+static void put_waker(char *out, size_t n, const struct rec_sleep *s, enum wait_kind kind,
+		      enum wait_ender ender)
 {
 	const char *waker = text_or_empty(s->waker), *doing = text_or_empty(s->doing),
 		   *holder = text_or_empty(s->holder), *interrupt = text_or_empty(s->interrupt);
 
 	out[0] = '\0';
 	if (ender == ENDER_TASK && *waker)
-		snprintf(out, n, "woken by %s %u%s%s", waker, (unsigned int)s->waker_tid,
-			 *doing ? ", which " : "", doing);
+		snprintf(out, n, "%s by %s %u%s%s",
+			 wait_is_ended_by_holder(kind) ? "woken" : "ended", waker,
+			 (unsigned int)s->waker_tid, *doing ? ", which " : "", doing);
 	else if ((ender == ENDER_IRQ || ender == ENDER_IPI || ender == ENDER_SOFTIRQ) && *interrupt)
 		snprintf(out, n, "ended by interrupt %s", interrupt);
 	else if (*holder && *doing)
@@ -331,8 +343,8 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_k
 
 	if (s->work == SLEEP_PARKED)
 		snprintf(out, n, "the goroutine was parked%s%s", *name ? ": " : "", name);
-	else if (wait == WAIT_FILE_LOCK && *name)
-		snprintf(out, n, "%s %s %s", call, kind == CAUSE_LOCK ? "of" : "from", name);
+	else if ((wait_is_lock(wait) || wait == WAIT_FROZEN_FILES) && *name)
+		snprintf(out, n, "%s %s %s", call, kind == CAUSE_TIMEOUT ? "from" : "of", name);
 	else if (end)
 		snprintf(out, n, "%s %s%s%s", call, end, named ? ", " : "", named ? name : "");
 	else if (kind == CAUSE_WAIT && named)
@@ -352,7 +364,10 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_k
 static void put_times(char *out, size_t n, const struct rec_sleep *s, enum wait_ender ender)
 {
 	out[0] = '\0';
-	if (s->retransmits)
+	if (s->retransmits && !strcmp(text_or_empty(s->call), "connect"))
+		snprintf(out, n, "SYN sent %u times: lost, or the peer's accept queue is full",
+			 (unsigned int)s->retransmits + 1);
+	else if (s->retransmits)
 		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits,
 			 s->retransmits > 1 ? "s" : "", text_or_empty(s->name));
 	else if (!s->asked_ns || ender != ENDER_TIMER)
@@ -383,9 +398,10 @@ void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause 
 	set(out, out->kind, name_of(s, out->kind, kind, ender));
 	put_call(call, sizeof(call), s, kind, out->kind);
 	put_times(times, sizeof(times), s, ender);
-	put_waker(who, sizeof(who), s, ender);
+	put_waker(who, sizeof(who), s, kind, ender);
 	out->tid = ender == ENDER_TASK ? s->waker_tid : 0;
 	out->ender = ender;
+	out->wait = wait_kind_info(kind)->exact ? kind : WAIT_UNKNOWN;
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))
 			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s",

@@ -19,7 +19,7 @@ enum cause_kind {
 	CAUSE_INTERRUPT, /* name: the handler, detail: the interrupt number */
 	CAUSE_PAGE_FAULT,
 	CAUSE_IO,    /* name: the file or the device */
-	CAUSE_LOCK,  /* name: the holder of the lock */
+	CAUSE_LOCK,  /* name: the holder of the lock, if it is known */
 	CAUSE_SLEEP, /* the program asked to sleep */
 	CAUSE_TIMEOUT,
 	CAUSE_NETWORK, /* name: the peer of the connection */
@@ -60,6 +60,7 @@ struct cause {
 	/* the thread that `name` names: it took the CPU, or woke; 0: no thread, or not known */
 	uint32_t tid;
 	enum wait_ender ender; /* of a sleep */
+	enum wait_kind wait;   /* of a sleep, if its words say more than `kind`; else 0 */
 	bool took_cpu; /* of CAUSE_WAIT: the thread did not sleep; the task ran on its CPU */
 };
 

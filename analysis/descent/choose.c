@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <math.h>
 
+#include "analysis/descent/choose_impl.h"
+
 enum {
+	/* a call of at least this many times the mode is in the tail of its peak */
+	TAIL_FACTOR = 2,
 	SLOWEST_CALLS = 10, /* calls to see among the slowest that are asked for */
 	/* fewer calls than this far above the mode may still become a peak of their own */
 	TAIL_CALLS = 20,
@@ -15,8 +19,6 @@ enum {
 	AROUND_FEWEST = 3, /* calls to see around a latency that is in no peak */
 	LAST_FEWEST = 3,   /* slow calls to see when it is time to choose */
 	FEWEST = 10,	   /* lower limit of start_ops when calls are rare */
-	/* a call of at least this many times the mode is in the tail of its peak */
-	TAIL_FACTOR = 2,
 	/* buckets without calls beside a peak that count as the peak, on either side */
 	ROOM = 3,
 };
@@ -27,10 +29,10 @@ enum {
 #define MATTERS 0.1	     /* a peak with this share of the time must be stable */
 /* a mean of this many times the mode shows that several peaks were merged */
 #define MIXED 2.0
-/* A tail with more of a peak's time is left out if the user named a latency near the mode. */
-#define TAIL_SMALL 0.2
 /* Ask for the longest calls that have this part of the time beyond all peaks. */
 #define HEAVY_PART 0.8
+/* A tail with more of a peak's time is left out if the user named a latency near the mode. */
+#define TAIL_SMALL 0.2
 /* Calls beyond all peaks are chosen if they have this many times the time of the largest peak. */
 #define HEAVIER 1.5
 #define NEAREST 1.25 /* a latency this factor outside of a peak still means that peak */
@@ -66,11 +68,7 @@ static double seen(const struct op *op, uint64_t weighted)
 	return (double)weighted * (op->share_seen > 0 && op->share_seen < 1 ? op->share_seen : 1);
 }
 
-/*
- * Returns the bucket where the tail of a peak begins, far above its mode; at most the end of the
- * peak.
- */
-static unsigned int tail_begin(const struct peak *p)
+unsigned int peak_tail_begin(const struct peak *p)
 {
 	unsigned int at = pt_bucket(TAIL_FACTOR * p->mode_ns);
 
@@ -79,14 +77,19 @@ static unsigned int tail_begin(const struct peak *p)
 
 static struct bucket_range tail_of(const struct peak *p)
 {
-	return (struct bucket_range){tail_begin(p), p->range.high};
+	return (struct bucket_range){peak_tail_begin(p), p->range.high};
 }
 
-/*
- * Returns the range of the longest calls that have most of the time. Shorter calls are many and
- * would outvote the long ones, although they take little of the time.
- */
-static struct bucket_range heaviest_of(const struct op *op, struct bucket_range range)
+bool peak_is_mixed(const struct op *op, const struct peak *p)
+{
+	double time = (double)profile_range_sum(&op->total, p->range),
+	       calls = (double)profile_range_calls(&op->total, p->range);
+
+	return profile_range_calls(&op->total, tail_of(p)) &&
+	       time > MIXED * calls * (double)p->mode_ns;
+}
+
+struct bucket_range calls_heaviest(const struct op *op, struct bucket_range range)
 {
 	double all = (double)profile_range_sum(&op->total, range);
 	struct bucket_range part = {range.high, range.high};
@@ -147,20 +150,16 @@ static bool is_stable(const struct op *op, const struct choose_question *q)
  */
 static void take_peak(const struct op *op, const struct peak *p, struct choose_answer *out)
 {
-	double time = (double)profile_range_sum(&op->total, p->range),
-	       calls = (double)profile_range_calls(&op->total, p->range);
-	uint64_t tail = profile_range_calls(&op->total, tail_of(p));
-
 	out->basis = CHOSEN_PEAK;
 	out->low_ns = p->low_ns;
 	out->high_ns = p->high_ns;
-	if (!tail || time <= MIXED * calls * (double)p->mode_ns)
+	if (!peak_is_mixed(op, p))
 		return;
 	out->basis = CHOSEN_RANGE;
 	if (tail_share(op, p) > 0.5)
-		out->low_ns = bucket_low_ns(heaviest_of(op, tail_of(p)).low, PT_RESOLUTION);
+		out->low_ns = bucket_low_ns(calls_heaviest(op, tail_of(p)).low, PT_RESOLUTION);
 	else
-		out->high_ns = bucket_low_ns(tail_begin(p), PT_RESOLUTION);
+		out->high_ns = bucket_low_ns(peak_tail_begin(p), PT_RESOLUTION);
 }
 
 /*
@@ -174,9 +173,9 @@ static struct bucket_range heavy_calls(const struct op *op)
 	for (unsigned int i = 0; i < op->nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
 
-		heavy.low = is_unsettled(op, p) ? tail_begin(p) : p->range.high;
+		heavy.low = is_unsettled(op, p) ? peak_tail_begin(p) : p->range.high;
 	}
-	return heaviest_of(op, heavy);
+	return calls_heaviest(op, heavy);
 }
 
 static int choose_largest(const struct op *op, const struct choose_question *q,
@@ -262,7 +261,7 @@ static bool is_far_from_mode(const struct peak *p, uint64_t ns)
 {
 	double factor = (double)ns / (double)p->mode_ns;
 
-	return pt_bucket(ns) < tail_begin(p) &&
+	return pt_bucket(ns) < peak_tail_begin(p) &&
 	       (factor > FAR_FROM_MODE || factor * FAR_FROM_MODE < 1);
 }
 
@@ -293,17 +292,17 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 	middle = (pt_bucket(best->mode_ns) + at) / 2;
 	if (middle + PT_RESOLUTION < at)
 		middle = at - PT_RESOLUTION;
-	if (at >= tail_begin(best)) {
+	if (at >= peak_tail_begin(best)) {
 		/* with more calls, the latency may turn out to be a peak of its own */
 		if (!q->last_chance && seen(op, profile_range_calls(&op->total, tail_of(best))) <
 					   fewer(q, TAIL_CALLS, STABLE_CALLS))
 			return -EAGAIN;
 		out->basis = CHOSEN_RANGE;
-		out->low_ns = bucket_low_ns(middle > tail_begin(best) ? middle : tail_begin(best),
-					    PT_RESOLUTION);
+		out->low_ns = bucket_low_ns(
+		    middle > peak_tail_begin(best) ? middle : peak_tail_begin(best), PT_RESOLUTION);
 	} else if (tail_share(op, best) > TAIL_SMALL) {
 		out->basis = CHOSEN_RANGE;
-		out->high_ns = bucket_low_ns(tail_begin(best), PT_RESOLUTION);
+		out->high_ns = bucket_low_ns(peak_tail_begin(best), PT_RESOLUTION);
 	}
 	return 0;
 }
@@ -347,19 +346,14 @@ static unsigned int room_from(const struct profile *p, unsigned int bucket, int 
 	return empty / 2;
 }
 
-/*
- * Extends a peak into the buckets beside it that are empty. The few calls that a descent begins
- * with may all lie in one bucket, of 9% of their latency. What probes and tracepoints add to a
- * call, and how exactly their cost is known, would then decide whether any later call is counted.
- */
-static void add_room(const struct op *op, struct choose_answer *out)
+void calls_add_room(const struct op *op, uint64_t *low_ns, uint64_t *high_ns)
 {
-	unsigned int low = pt_bucket(out->low_ns), high = pt_bucket(out->high_ns - 1);
+	unsigned int low = pt_bucket(*low_ns), high = pt_bucket(*high_ns - 1);
 
 	low -= room_from(&op->total, low - 1, -1);
 	high += room_from(&op->total, high + 1, 1);
-	out->low_ns = bucket_low_ns(low, PT_RESOLUTION);
-	out->high_ns = bucket_high_ns(high, PT_RESOLUTION);
+	*low_ns = bucket_low_ns(low, PT_RESOLUTION);
+	*high_ns = bucket_high_ns(high, PT_RESOLUTION);
 }
 
 static int choose_by(const struct op *op, const struct choose_question *q,
@@ -386,6 +380,6 @@ int choose_calls(const struct op *op, const struct choose_question *q, struct ch
 	out->start_ops = enough;
 	err = choose_by(op, q, out);
 	if (!err && out->basis == CHOSEN_PEAK)
-		add_room(op, out);
+		calls_add_room(op, &out->low_ns, &out->high_ns);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analysis/descent/causes.h"
+#include "analysis/descent/parts.h"
 #include "analysis/latency/model.h"
 
 /*
@@ -69,6 +70,14 @@ struct descent_question {
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask);
 
+/*
+ * The same for the operation as a whole: if the question names no calls, divides its time into
+ * *parts, and fills *ask for the first that can be explained. Waits a little longer if a part has
+ * few calls. No parts: the calls were named, or their times cannot be measured.
+ */
+int choose_whole(struct model *m, uint32_t number, const struct descent_question *q,
+		 double waited_s, struct descent_parts *parts, struct rec_descent *ask);
+
 /* Fills *ask for a descent of `op`, but for its range of latencies and start_ops. */
 void choose_options(struct model *m, const struct op *op, const struct descent_question *q,
 		    struct rec_descent *ask);
@@ -90,6 +99,12 @@ bool choose_instead(struct model *m, const struct descent_question *q,
 		    const struct rec_descent *asked, const struct descent_result *found,
 		    struct rec_descent *ask);
 
+/* What choose_whole() has chosen. */
+struct choose_plan {
+	struct descent_parts parts;
+	struct rec_descent ask;
+};
+
 /* How many calls a descent has used, and since when that many. */
 struct choose_progress {
 	uint64_t calls_used;
@@ -97,9 +112,10 @@ struct choose_progress {
 };
 /*
  * An automatically chosen peak may disappear during its descent. If now.calls_used has not grown
- * for 3 s, this function chooses again. Returns true if the calls have moved to another peak; `ask`
- * is then the descent to begin instead. `before` is kept between the calls, at first all zero.
+ * for 3 s, this function chooses again as choose_whole() does. Returns true if the calls have moved
+ * to another peak; `plan` then says what to begin instead. `before` is kept
+ * between the calls, at first all zero.
  */
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,
-		  struct choose_progress *before, struct rec_descent *ask);
+		  struct choose_progress *before, struct choose_plan *plan);

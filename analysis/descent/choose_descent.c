@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "analysis/base/array.h"
 #include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 
@@ -20,6 +21,9 @@
 #define SHORT_MOST_NS 50000
 /* Samples without probes need this share of one CPU in the function: ten samples a second. */
 #define SAMPLED_LEAST_SHARE 0.01
+
+/* Seconds for which calls that are too few for an answer are waited for, if others have one. */
+#define PARTS_S 3.0
 
 /* Returns true if the question names a peak, a latency, a range or the slowest calls. */
 static bool question_names_calls(const struct descent_question *q)
@@ -161,9 +165,29 @@ bool choose_instead(struct model *m, const struct descent_question *q,
 	return true;
 }
 
+int choose_whole(struct model *m, uint32_t number, const struct descent_question *q,
+		 double waited_s, struct descent_parts *parts, struct rec_descent *ask)
+{
+	int err = choose_descent(m, number, q, waited_s, ask);
+	const struct op *op = model_op_peaks(m, number);
+
+	parts->all = (struct rec_parts){.nr_parts = 0};
+	/* shares of times that cannot be measured say nothing; short calls are for samples */
+	if (err || question_names_calls(q) || op->below_measurable || ask->sampled ||
+	    (is_short(op, (double)profile_quantile(&op->total, 0.5)) && may_sample(m, op, q)))
+		return err;
+	parts_divide(op, model_covered_ns(op, (double)model_elapsed_ns(m)), parts);
+	if (waited_s < PARTS_S && waited_s <= q->timeout_s / 3 &&
+	    any_of(i, parts->all.nr_parts, parts->part[i].few))
+		return -EAGAIN;
+	if (parts->all.nr_parts)
+		parts_ask(op, &parts->all, parts_next(&parts->all, 0), ask);
+	return 0;
+}
+
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,
-		  struct choose_progress *before, struct rec_descent *ask)
+		  struct choose_progress *before, struct choose_plan *plan)
 {
 	if (question_names_calls(q) || asked->sampled)
 		return false;
@@ -172,6 +196,6 @@ bool choose_again(struct model *m, const struct descent_question *q,
 	if (now.since_ns - before->since_ns < STUCK_NS)
 		return false;
 	before->since_ns = now.since_ns;
-	return !choose_descent(m, asked->op, q, q->timeout_s, ask) &&
-	       (ask->low_ns >= asked->high_ns || asked->low_ns >= ask->high_ns);
+	return !choose_whole(m, asked->op, q, q->timeout_s, &plan->parts, &plan->ask) &&
+	       (plan->ask.low_ns >= asked->high_ns || asked->low_ns >= plan->ask.high_ns);
 }

@@ -348,6 +348,8 @@ struct descent_result {
  */
 int descent_result(const struct descent *d, struct descent_result *out);
 void descent_result_release(struct descent_result *r);
+/* Copies `from` into the unused `to`. Returns 0 or -ENOMEM; then `to` is all zero. */
+int descent_result_copy(const struct descent_result *from, struct descent_result *to);
 
 /*
  * Returns true if the host takes this time and the program does not cause it: preemption, run queue

@@ -10,7 +10,7 @@
 bool cause_has_chain(const struct cause *c)
 {
 	return c->kind == CAUSE_IO || c->kind == CAUSE_LOCK || c->kind == CAUSE_NETWORK ||
-	       (c->kind == CAUSE_WAIT && !c->took_cpu);
+	       (c->kind == CAUSE_WAIT && !c->took_cpu && c->wait != WAIT_GRACE);
 }
 
 /*
@@ -25,9 +25,12 @@ static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 	case WAIT_STOPPED:
 	case WAIT_TRACED:
 	case WAIT_FROZEN:
+	case WAIT_FROZEN_FILES:
+	case WAIT_GRACE:
 	case WAIT_KERNEL_IDLE:
 		return false;
 	case WAIT_KERNEL_LOCK:
+	case WAIT_ADDRESS_SPACE:
 	case WAIT_FILE_LOCK:
 		return cause == CAUSE_LOCK;
 	case WAIT_LOCK:
@@ -46,6 +49,8 @@ static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 	case WAIT_CONNECTION:
 	case WAIT_NETWORK:
 	case WAIT_NETWORK_FULL:
+	case WAIT_HELD_BACK:
+	case WAIT_CONNECT:
 		return cause == CAUSE_NETWORK || cause == CAUSE_WAIT;
 	case WAIT_EVENTS:
 	case WAIT_LOCAL:

@@ -102,6 +102,15 @@ static void omit(struct diff *d, const struct op *op, enum diff_left_out why)
 	d->omitted[d->nr_omitted++] = (struct diff_omission){.op = op, .why = why};
 }
 
+/* NULL if the operation was not measured: a part of a session also has the functions that were
+ * armed at another time. */
+static const struct op *measured(const struct op *op)
+{
+	bool on_request = op && (op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL);
+
+	return on_request && !op->nr_slices ? NULL : op;
+}
+
 /* Take an operation that is in one session or in both. `a` or `b` may be NULL. */
 static void take(struct diff *d, struct diff_side *before, struct diff_side *after,
 		 const struct op *a, const struct op *b)
@@ -130,7 +139,7 @@ static void take_all(struct diff *d, struct diff_side *before, struct diff_side 
 
 		/* of several operations of one name, the first stands for all */
 		if (op_named(before->m, a) == a)
-			take(d, before, after, a, op_named(after->m, a));
+			take(d, before, after, measured(a), measured(op_named(after->m, a)));
 	}
 	for (size_t i = 0; i < model_nr_ops(after->m); i++) {
 		const struct op *b = model_op(after->m, i);
@@ -140,8 +149,8 @@ static void take_all(struct diff *d, struct diff_side *before, struct diff_side 
 	}
 	before->set.item = before->item;
 	after->set.item = after->item;
-	before->set.elapsed_ns = model_elapsed_ns(before->m);
-	after->set.elapsed_ns = model_elapsed_ns(after->m);
+	before->set.elapsed_ns = model_elapsed_ns(before->m) - model_since_ns(before->m);
+	after->set.elapsed_ns = model_elapsed_ns(after->m) - model_since_ns(after->m);
 }
 
 /* ---- counts that are estimates */

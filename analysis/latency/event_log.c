@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/event_log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,34 @@ static void flicker(struct event_log *log, struct event *event)
 	event->kind = EVENT_PEAK_FLICKERS;
 }
 
+/* Adds a line as it is. NULL: memory is short. */
+static struct event *append(struct event_log *log, const struct event *event)
+{
+	struct event *e;
+
+	if (!log->ring)
+		log->ring = calloc(EVENT_LOG_MAX, sizeof(*log->ring));
+	if (!log->ring)
+		return NULL;
+	e = &log->ring[log->added++ % EVENT_LOG_MAX];
+	*e = *event;
+	return e;
+}
+
+int event_log_copy(struct event_log *to, const struct event_log *from, uint64_t start_ns,
+		   uint64_t end_ns)
+{
+	for (size_t i = event_log_nr(from); i-- > 0;) {
+		const struct event *e = newest(from, i);
+
+		bool after = !start_ns || e->last_ns > start_ns;
+
+		if (e->at_ns <= end_ns && after && !append(to, e))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 struct event *event_log_add(struct event_log *log, const struct event *event)
 {
 	struct event *e = find_same(log, event), new = *event;
@@ -107,17 +136,11 @@ struct event *event_log_add(struct event_log *log, const struct event *event)
 			e->last_ns = event->at_ns;
 		return e;
 	}
-	if (!log->ring)
-		log->ring = calloc(EVENT_LOG_MAX, sizeof(*log->ring));
-	if (!log->ring)
-		return NULL;
 	new.last_ns = new.at_ns;
 	new.times = 1;
 	flicker(log, &new);
 	new.number = ++log->numbers;
-	e = &log->ring[log->added++ % EVENT_LOG_MAX];
-	*e = new;
-	return e;
+	return append(log, &new);
 }
 
 const char *event_kind_name(enum event_kind kind)
@@ -137,6 +160,7 @@ const char *event_kind_name(enum event_kind kind)
 	    [EVENT_WARNING] = "warning",
 	    [EVENT_DESCENT] = "descent",
 	    [EVENT_MARK] = "saved",
+	    [EVENT_BOOKMARK] = "bookmark",
 	    [EVENT_CHOICE] = "threads chosen",
 	};
 

@@ -38,9 +38,10 @@ enum event_kind {
 	EVENT_FUSE,	     /* a probe was hit too often and was removed */
 	EVENT_LOSS,	     /* something is missing from the result */
 	EVENT_WARNING,
-	EVENT_DESCENT, /* the search for a cause began */
-	EVENT_MARK,    /* the session was saved */
-	EVENT_CHOICE,  /* other threads were chosen */
+	EVENT_DESCENT,	/* the search for a cause began */
+	EVENT_MARK,	/* the session was saved */
+	EVENT_BOOKMARK, /* a note of the user; last_ns: the end of the time that it is about */
+	EVENT_CHOICE,	/* other threads were chosen */
 	EVENT_KINDS
 };
 
@@ -73,6 +74,13 @@ void event_log_release(struct event_log *log);
  * says so. NULL: memory is short, and the event was dropped.
  */
 struct event *event_log_add(struct event_log *log, const struct event *event);
+/*
+ * Appends the events that happened after start_ns (from 0 on: all) and until end_ns, with their
+ * numbers. Returns 0
+ * or -ENOMEM.
+ */
+int event_log_copy(struct event_log *to, const struct event_log *from, uint64_t start_ns,
+		   uint64_t end_ns);
 size_t event_log_nr(const struct event_log *log);
 /* Returns the event at position `i` from the newest (0); NULL: there is none. */
 const struct event *event_log_at(const struct event_log *log, size_t i);

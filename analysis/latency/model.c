@@ -99,7 +99,7 @@ static int feed_tick(struct model *m, const struct rec_tick *rec)
 			add_gap(&m->off[l], rec->start_ns, rec->end_ns);
 	m->last_tick = *rec;
 	m->ticked = true;
-	m->tick_end[m->nr_slices++ % MODEL_TICKS] = rec->end_ns;
+	m->tick_end[m->nr_slices++ % MODEL_TICK_ENDS] = rec->end_ns;
 	if (rec->end_ns > m->elapsed_ns)
 		m->elapsed_ns = rec->end_ns;
 	look_for_events(m, rec);
@@ -193,6 +193,7 @@ int model_feed(struct model *m, const struct record *rec)
 		return model_feed_constant(m, rec);
 	case REC_SITE:
 	case REC_MARK:
+	case REC_BOOKMARK:
 	case REC_DESCENT:
 	case REC_FNODE_LOST:
 		model_events_record(m, rec);
@@ -210,6 +211,7 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_CLOCK:
 	case REC_SLOW_CALL:
 	case REC_SAVED_PROFILE:
+	case REC_PARTS:
 	case REC_INLINES:
 	case REC_WALK:
 	case REC_NEW_RETURN:
@@ -312,6 +314,11 @@ const struct rec_loss *model_loss(const struct model *m)
 uint64_t model_elapsed_ns(const struct model *m)
 {
 	return m->elapsed_ns;
+}
+
+uint64_t model_since_ns(const struct model *m)
+{
+	return m->since_ns;
 }
 
 uint64_t model_nr_slices(const struct model *m)

@@ -30,6 +30,7 @@ enum {
 struct slice {
 	uint64_t start_ns, end_ns;
 	uint64_t calls, sum_ns; /* scaled up */
+	uint64_t seen;		/* calls that were really timed */
 	uint64_t armed_ns;
 	uint64_t open;
 	unsigned int nr_buckets;
@@ -118,7 +119,7 @@ struct op {
 	uint32_t op;
 	enum layer layer;
 	const char *name, *label, *requested, *module, *placement;
-	const char *parameters; /* of a function: analysis/session/parameters.h; or NULL */
+	const char *parameters; /* of a function: analysis/base/parameters.h; or NULL */
 	const char *shown; /* of a function: its label without parameters; else label or name */
 	uint64_t offset;
 	uint32_t module_id;
@@ -198,6 +199,18 @@ bool model_lists_all_peaks(const struct model *m);
  */
 int model_feed(struct model *m, const struct record *rec);
 
+/*
+ * Makes a model of a part of the time: what the slices of `m` from start_ns to end_ns tell of its
+ * operations and their peaks, the samples and the events of that time, and all of the host. Peaks
+ * have the ids and numbers that they have in `m`, as far as they are the same. Open calls are not
+ * known of the past, nor is the CPU time of the targets.
+ *
+ * The span is moved to the ends of slices, and is made longer where older slices were merged:
+ * model_since_ns() and model_elapsed_ns() tell which time the result covers. The caller frees it.
+ * NULL: out of memory.
+ */
+struct model *model_span(const struct model *m, uint64_t start_ns, uint64_t end_ns);
+
 /* Getters. Peaks, related peaks and values are computed on demand; call these after feeding. */
 size_t model_nr_ops(const struct model *m);
 const struct op *model_op(struct model *m, size_t i); /* in order of their numbers */
@@ -219,6 +232,8 @@ const struct rec_loss *model_loss(const struct model *m);
  */
 const struct rec_phases *model_phases(const struct model *m);
 uint64_t model_elapsed_ns(const struct model *m);
+/* Returns when the profiles began: 0, or when other threads were chosen, or the span begins. */
+uint64_t model_since_ns(const struct model *m);
 /*
  * The time that the figures of an operation cover: a function may be armed later than the start,
  * and a burst is reported after its end. `elapsed_ns`: of the measurement.

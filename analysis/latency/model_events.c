@@ -89,6 +89,17 @@ static void descent(struct model *m, const struct rec_descent *rec)
 	    format_range(rec->low_ns, rec->high_ns).s);
 }
 
+static void bookmark(struct model *m, const struct rec_mark *rec)
+{
+	struct event e = {.kind = EVENT_BOOKMARK};
+	struct event *line = add(m, &e, "%s", rec->label);
+
+	if (!line)
+		return;
+	line->at_ns = rec->at_ns;
+	line->last_ns = rec->end_ns > rec->at_ns ? rec->end_ns : rec->at_ns;
+}
+
 void model_events_warning(struct model *m, uint32_t level, uint32_t op, const char *text)
 {
 	struct event e = {.kind = EVENT_WARNING, .op = op};
@@ -115,6 +126,9 @@ void model_events_record(struct model *m, const struct record *rec)
 		break;
 	case REC_DESCENT:
 		descent(m, &rec->descent);
+		break;
+	case REC_BOOKMARK:
+		bookmark(m, &rec->mark);
 		break;
 	case REC_MARK:
 		mark.at_ns = rec->mark.at_ns;

@@ -20,8 +20,9 @@ enum {
 	MODEL_MAX_TARGETS = 4096,
 	MODEL_MAX_CHECKS = 256,
 	MODEL_MAX_CONSTANTS = 256,
-	MODEL_TEXT = 4096, /* longer text is cut */
-	MODEL_TICKS = 256, /* number of last slices in which related peaks are looked for */
+	MODEL_TEXT = 4096,	/* longer text is cut */
+	MODEL_TICKS = 256,	/* number of last slices in which related peaks are looked for */
+	MODEL_TICK_ENDS = 4096, /* number of last slices whose ends are known */
 	/* slices of all operations; beyond it those of the largest operation are merged */
 	MODEL_SLICE_BYTES = 96 << 20,
 	MODEL_KEEP_SLICES = 8, /* an operation with fewer slices is not merged for that */
@@ -155,7 +156,8 @@ struct model {
 	struct rec_tick last_tick;
 	uint64_t nr_slices, elapsed_ns;
 	uint64_t events_ns; /* end of the slice after which events were looked for last */
-	uint64_t tick_end[MODEL_TICKS]; /* end of the last slices; slice n is at n % MODEL_TICKS */
+	/* end of the last slices; slice n is at n % MODEL_TICK_ENDS */
+	uint64_t tick_end[MODEL_TICK_ENDS];
 	struct layer_off off[LAYER_MAX];
 };
 
@@ -198,7 +200,12 @@ int model_feed_sample(struct model *m, const struct rec_sample *rec);
 /* Deletes all data of the operations: counting begins anew. Returns 0, or -ENOMEM if some are left.
  */
 int model_ops_restart(struct model *m);
+/* Adds an operation with the identity of `like`, without its data. NULL: out of memory. */
+struct op_state *model_op_like(struct model *m, const struct op_state *like);
 int model_feed_open(struct model *m, const struct rec_open *rec);
+/* Adds calls to the totals of the run; the fastest took min_ns, the slowest max_ns. */
+void model_add_slice(struct profile *total, const struct slice *slice, uint64_t min_ns,
+		     uint64_t max_ns);
 /* Ends the slice: pending data becomes the last complete slice. */
 void model_op_tick(struct op_state *op, const struct rec_tick *tick);
 void model_op_free(struct op_state *op);

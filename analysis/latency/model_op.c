@@ -76,9 +76,8 @@ static int need_carry(struct op_state *op, struct weight w)
 	return 0;
 }
 
-/* Adds a slice of scaled-up counts to the totals of the run. */
-static void add_to_total(struct profile *total, const struct slice *slice, uint64_t min_ns,
-			 uint64_t max_ns)
+void model_add_slice(struct profile *total, const struct slice *slice, uint64_t min_ns,
+		     uint64_t max_ns)
 {
 	if (!slice->calls)
 		return;
@@ -186,6 +185,7 @@ static int feed_slice(struct model *m, const struct rec_profile *rec, struct wei
 	if (err)
 		return err;
 	weigh(op, rec, w, &slice, bucket, count);
+	slice.seen = sum;
 	if (slice.calls > max_calls - op->pub.total.calls)
 		return -EINVAL;
 	err = add_slice(m, op, &slice);
@@ -193,7 +193,7 @@ static int feed_slice(struct model *m, const struct rec_profile *rec, struct wei
 		return err;
 	if (rec->calls != sum)
 		op->pub.adds_up = false;
-	add_to_total(&op->pub.total, &slice, rec->min_ns, rec->max_ns);
+	model_add_slice(&op->pub.total, &slice, rec->min_ns, rec->max_ns);
 	op->pub.seen_calls += sum;
 	add_seen(&op->seen, rec);
 	op->pub.abnormal =
@@ -313,6 +313,8 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 		like.sum_ns = scaled(op->pub.total.sum_ns, like.calls, op->pub.total.calls);
 	err = feed_slice(m, &like, weight_make(1, 1));
 	/* an estimate: do not count it as seen */
+	if (!err)
+		op->slices.slice[op->slices.nr - 1].seen -= like.calls;
 	op->armed_ns = armed;
 	op->pub.seen_calls = seen;
 	op->seen = seen_profile;
@@ -441,7 +443,7 @@ static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tic
 		op->version++;
 	}
 	if (last && op->pending)
-		add_to_total(recent, last, op->pending_min_ns, op->pending_max_ns);
+		model_add_slice(recent, last, op->pending_min_ns, op->pending_max_ns);
 }
 
 /* Swaps the lists: the calls collected so far are now shown. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of the operations: their identity and their texts. */
 #include "analysis/base/array.h"
+#include "analysis/base/parameters.h"
 #include "analysis/latency/model_impl.h"
-#include "analysis/session/parameters.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -145,6 +145,29 @@ static int insert(struct model *m, struct op_state *op)
 	size_t at = position(m, op->pub.op);
 
 	return array_insert(m->op, at, m->nr_ops, m->cap_ops, MODEL_MAX_OPS, op) ? -ENOMEM : 0;
+}
+
+struct op_state *model_op_like(struct model *m, const struct op_state *like)
+{
+	const struct op *pub = &like->pub;
+	struct op_state *op = op_new(&(struct rec_op){.op = pub->op, .layer = pub->layer});
+
+	if (!op)
+		return NULL;
+	if (model_set_text(&op->pub.name, pub->name) ||
+	    model_set_text(&op->pub.label, pub->label) ||
+	    model_set_text(&op->pub.shown, pub->shown) ||
+	    model_set_text(&op->pub.requested, pub->requested) ||
+	    model_set_text(&op->pub.module, pub->module) ||
+	    model_set_text(&op->pub.placement, pub->placement) || insert(m, op)) {
+		model_op_free(op);
+		return NULL;
+	}
+	op->pub.offset = pub->offset;
+	op->pub.module_id = pub->module_id;
+	op->pub.syscall_nr = pub->syscall_nr;
+	op->pub.since_ns = m->since_ns;
+	return op;
 }
 
 int model_feed_op(struct model *m, const struct rec_op *rec)

@@ -13,7 +13,7 @@ static unsigned int series_window(const struct model *m)
 
 static uint64_t tick_end(const struct model *m, unsigned int window, unsigned int i)
 {
-	return m->tick_end[(m->nr_slices - window + i) % MODEL_TICKS];
+	return m->tick_end[(m->nr_slices - window + i) % MODEL_TICK_ENDS];
 }
 
 static void add_slice(const struct op_state *op, const struct slice *s, unsigned int at)

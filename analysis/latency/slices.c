@@ -84,6 +84,7 @@ static int slice_join(struct slices *s, struct slice *a, struct slice *b)
 		sum.end_ns = b->end_ns;
 	sum.calls = add_saturating(a->calls, b->calls);
 	sum.sum_ns = add_saturating(a->sum_ns, b->sum_ns);
+	sum.seen = add_saturating(a->seen, b->seen);
 	sum.armed_ns = add_saturating(a->armed_ns, b->armed_ns);
 	sum.open = b->open;
 	slice_drop(s, a);

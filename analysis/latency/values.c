@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/parameters.h"
 #include "analysis/latency/syscall_args.h"
 #include "analysis/latency/values_rule.h"
 #include "analysis/latency/values_text.h"
-#include "analysis/session/parameters.h"
 
 /*
  * The values of a call that may distinguish a peak from the other calls. If several of them

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
+#include "analysis/base/parameters.h"
 #include "analysis/latency/syscall_args.h"
-#include "analysis/session/parameters.h"
 
 /* Returns the number nearest to x with `digits` significant digits. */
 static uint64_t round_to(double x, unsigned int digits)

@@ -266,7 +266,7 @@ struct module_inline {
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
 /*
  * Append what DWARF says of the parameters of a function, in the form of
- * analysis/session/parameters.h; nothing if that is not certain.
+ * analysis/base/parameters.h; nothing if that is not certain.
  */
 void module_parameters(struct module *m, const struct module_function *f, struct buf *to);
 /*

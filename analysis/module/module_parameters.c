@@ -6,8 +6,8 @@
  */
 #include <dwarf.h>
 
+#include "analysis/base/parameters.h"
 #include "analysis/module/module_dwarf.h"
-#include "analysis/session/parameters.h"
 
 enum {
 	REGISTERS = 6,

@@ -28,6 +28,7 @@ enum {
 	FRAME_MAX_CALLEES = 256,   /* in one REC_INDIRECT_CALLEES */
 	FRAME_MAX_CHOSEN = 1024,   /* threads in one REC_CHOICE */
 	FRAME_MAX_INLINES = 64,	   /* calls in one REC_INLINES */
+	FRAME_MAX_PARTS = 16,	   /* in one REC_PARTS */
 };
 
 enum frame_flags {

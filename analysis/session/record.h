@@ -2,15 +2,14 @@
 /*
  * The records of the one stream (docs/architecture.md, "The one stream").
  *
- * Everything above the collector consumes one ordered stream of these and
- * cannot tell whether it comes from a live collector, a saved session or a
- * test. Requests (front to collector) are records too; they are never saved.
+ * Everything above the collector consumes one ordered stream of these and cannot tell whether it
+ * comes from a live collector, a saved session or a test. Requests (front to collector) are records
+ * too; they are never saved.
  *
- * Times are nanoseconds. `_ns` of an instant is time since the start of the
- * session on CLOCK_MONOTONIC; META says which instant that was. Text is
- * whatever bytes the host gave (not trusted, not sanitised); never NULL once
- * decoded, "" where unknown. Arrays point into memory that the decoder owns.
- * New fields are appended to a record, never inserted: a reader takes what it
+ * Times are nanoseconds. `_ns` of an instant is time since the start of the session on
+ * CLOCK_MONOTONIC; META says which instant that was. Text is whatever bytes the host gave (not
+ * trusted, not sanitised); never NULL once decoded, "" where unknown. Arrays point into memory that
+ * the decoder owns. New fields are appended to a record, never inserted: a reader takes what it
  * knows and gives 0 or "" to what an older writer left out.
  */
 #pragma once
@@ -80,6 +79,8 @@ enum record_type {
 	REC_SAVED_PROFILE,   /* a REC_PROFILE: the calls of f0 before the descent that goes on */
 	REC_WITNESS,	     /* a stack inside a call of f0: where it slept or ran */
 	REC_THREAD_SNAPSHOT, /* what a thread was doing at one moment, and what it waited for */
+	REC_BOOKMARK,	     /* the user's note about a time of the session */
+	REC_PARTS, /* the parts of the time of f0 that descents explain, one after the other */
 	/* of a flight recorder */
 	REC_CLOCK,     /* what the wall clock showed at an instant, after it was set */
 	REC_SLOW_CALL, /* one call that was slower than usual, with what happened in it */
@@ -375,7 +376,7 @@ struct rec_constant {
 };
 
 struct rec_mark {
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns; /* end_ns: of a bookmark, where its time ends */
 	const char *label;
 };
 
@@ -385,28 +386,16 @@ struct rec_symbol {
 	const char *symbol, *function; /* linkage name; demangled */
 	const char *file;
 	uint32_t line;
-	const char *parameters; /* only if asked for: analysis/session/parameters.h; else "" */
+	const char *parameters; /* only if asked for: analysis/base/parameters.h; else "" */
 };
+
+#include "analysis/session/record_parts.h"
 
 /*
  * Records of a descent (analysis/descent/descent.h says how they are used). A
  * place in code is a module and an offset in its file, never an address; a function
  * is the place of its first byte; module 0 = not known.
  */
-enum descent_choice {
-	DESCENT_NAMED_CALLS = 0, /* by the user, or not known */
-	DESCENT_MOST_TIME,	 /* those with most of the time */
-	/* those with most of the time but for the calls of the descent before, which is over:
-	   they waited for a CPU */
-	DESCENT_BESIDE_WAITS,
-};
-
-enum descent_resumes {
-	DESCENT_IS_NEW = 0,
-	DESCENT_RESUMES,	/* ends if latencies are distributed in another way than then */
-	DESCENT_RESUMES_ANYWAY, /* goes on then, too (--force) */
-};
-
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -423,6 +412,7 @@ struct rec_descent {
 	uint32_t resumes;
 	uint32_t choice;  /* of the calls: enum descent_choice */
 	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
+	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
 };
 
 enum call_outcome {
@@ -618,6 +608,7 @@ struct record {
 		struct rec_mark mark;
 		struct rec_symbol symbol;
 		struct rec_descent descent;
+		struct rec_parts parts;
 		struct rec_callees callees;
 		struct rec_indirect_callees discovered;
 		struct rec_call call;

@@ -85,7 +85,7 @@ static STRUCT_TABLE(rec_constant,
 	FIELDS(rec_constant, name, low_ns, high_ns, measured));
 
 static STRUCT_TABLE(rec_mark,
-	FIELDS(rec_mark, at_ns, label));
+	FIELDS(rec_mark, at_ns, label, end_ns));
 
 STRUCT_TABLE(rec_symbol,
 	FIELDS(rec_symbol, module, offset, symbol, function, file, line, parameters));
@@ -97,8 +97,15 @@ static STRUCT_TABLE(rec_descent,
 	FIELDS(rec_descent, op),
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
-	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice,
-	       sampled));
+	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
+	FIELDS(rec_descent, sampled, part));
+
+static STRUCT_TABLE(rec_part,
+	FIELDS(rec_part, kind, few, low_ns, high_ns, calls, time_ns));
+
+static STRUCT_TABLE(rec_parts,
+	FIELDS(rec_parts, op, calls, time_ns, covered_ns),
+	ARRAY(rec_parts, parts, nr_parts, FIELD_STRUCTS, FRAME_MAX_PARTS, &rec_part_layout));
 
 static STRUCT_TABLE(rec_call_site,
 	FIELDS(rec_call_site, offset, ret, kind, flags, block),
@@ -263,8 +270,10 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CHECK] = &rec_check_layout,
 	    [REC_CONSTANT] = &rec_constant_layout,
 	    [REC_MARK] = &rec_mark_layout,
+	    [REC_BOOKMARK] = &rec_mark_layout,
 	    [REC_SYMBOL] = &rec_symbol_layout,
 	    [REC_DESCENT] = &rec_descent_layout,
+	    [REC_PARTS] = &rec_parts_layout,
 	    [REC_CALLEES] = &rec_callees_layout,
 	    [REC_INDIRECT_CALLEES] = &rec_indirect_callees_layout,
 	    [REC_CALL] = &rec_call_layout,

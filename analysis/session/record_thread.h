@@ -51,6 +51,8 @@ enum sleep_work {
 	SLEEP_PARKED, /* a goroutine that is parked; name: its wait reason, "" if that is not known
 		       */
 	SLEEP_IN_SUBMIT, /* on a CPU: hands requests for I/O to a device */
+	SLEEP_IN_QUOTA,	 /* runnable; name: the cgroup whose CPU quota is used up, about: the quota
+			  */
 	SLEEP_WORKS
 };
 
@@ -61,6 +63,8 @@ enum sleep_flags {
 	SLEEP_BY_ITSELF = 1 << 3,    /* the waker is the thread itself */
 	/* the value that a futex expects is the number of a thread of the process: `waker` */
 	SLEEP_FOR_THREAD = 1 << 4,
+	/* its own data are not sent before the peer acknowledges earlier ones (Nagle) */
+	SLEEP_HELD_BACK = 1 << 5,
 };
 
 /*

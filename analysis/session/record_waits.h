@@ -87,6 +87,7 @@ enum switch_state {
 	SWITCH_STATES = 0xffff,
 	SWITCH_PREEMPTED = 1 << 16,
 	SWITCH_IN_IOWAIT = 1 << 17,
+	SWITCH_THROTTLED = 1 << 18, /* with _PREEMPTED: its CPU quota is used up */
 };
 
 struct rec_switch {
@@ -99,8 +100,9 @@ struct rec_switch {
 };
 
 enum asleep_flags {
-	ASLEEP_IN_FAULT = 1 << 0, /* in a page fault, not in a system call; args[0]: the address */
-	ASLEEP_TIMED = 1 << 1,	  /* it has a timer: asked_ns */
+	ASLEEP_IN_FAULT = 1 << 0,  /* in a page fault, not in a system call; args[0]: the address */
+	ASLEEP_TIMED = 1 << 1,	   /* it has a timer: asked_ns */
+	ASLEEP_HELD_BACK = 1 << 2, /* as SLEEP_HELD_BACK */
 };
 
 /*

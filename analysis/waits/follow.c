@@ -110,6 +110,7 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	f.syscall = a->syscall;
 	memcpy(f.args, a->args, sizeof(f.args));
 	f.in_fault = a->flags & ASLEEP_IN_FAULT;
+	f.held_back = a->flags & ASLEEP_HELD_BACK;
 	if (a->object && a->object < w->nr_objects) {
 		f.has_object = true;
 		f.object = w->objects[a->object].kind;
@@ -145,6 +146,14 @@ static void now_ready(struct waits *w, uint32_t task, uint64_t now, enum ready_w
 	task_turn(w, task, now, SEGMENT_READY);
 	t->now.why = (uint8_t)why;
 	t->now.waker = waker;
+}
+
+/* Why a task waits for a CPU that left one in this state. */
+static enum ready_why why_of(uint32_t state)
+{
+	if (state & SWITCH_THROTTLED)
+		return READY_THROTTLED;
+	return state & SWITCH_PREEMPTED ? READY_PREEMPTED : READY_YIELDED;
 }
 
 static void leave_to_sleep(struct waits *w, uint32_t task, const struct wait_event *e)
@@ -193,9 +202,8 @@ void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint
 	if (state & SWITCH_DEAD) {
 		task_turn(w, task, e->at_ns, SEGMENT_GONE);
 	} else if (!state || r->state & SWITCH_PREEMPTED) {
-		now_ready(w, task, e->at_ns,
-			  r->state & SWITCH_PREEMPTED ? READY_PREEMPTED : READY_YIELDED, NULL);
-		t->now.by = next;
+		now_ready(w, task, e->at_ns, why_of(r->state), NULL);
+		t->now.by = r->state & SWITCH_THROTTLED ? 0 : next;
 	} else {
 		leave_to_sleep(w, task, e);
 	}
@@ -217,7 +225,8 @@ void task_enter(struct waits *w, uint32_t task, const struct wait_event *e, uint
 		w->stats.mismatches++;
 	} else if (s->state == SEGMENT_RUN) {
 		task_lose(w, task, e->lost ? e->lost_since_ns : s->from);
-	} else if (s->state == SEGMENT_READY && s->why != READY_PREEMPTED) {
+	} else if (s->state == SEGMENT_READY && s->why != READY_PREEMPTED &&
+		   s->why != READY_THROTTLED) {
 		s->by = prev;
 	}
 	task_turn(w, task, e->at_ns, SEGMENT_RUN);

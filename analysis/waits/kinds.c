@@ -14,6 +14,11 @@
 	{                                                                                          \
 		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_            \
 	}
+#define EXACT(text_, account_)                                                                     \
+	{                                                                                          \
+		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_WORK,              \
+		.exact = true                                                                      \
+	}
 
 const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 {
@@ -28,8 +33,9 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_JOIN] = KIND("joining a thread", LOCK, IDLE),
 	    [WAIT_LOCK] = KIND("waiting for a lock", LOCK, WORK),
 	    [WAIT_CONDITION] = KIND("waiting for a condition", IDLE, IDLE),
-	    [WAIT_KERNEL_LOCK] = KIND("waiting for a kernel lock", LOCK, WORK),
-	    [WAIT_FILE_LOCK] = KIND("waiting for a file lock", LOCK, WORK),
+	    [WAIT_KERNEL_LOCK] = EXACT("waiting for a kernel lock", LOCK),
+	    [WAIT_ADDRESS_SPACE] = EXACT("waiting for the address-space lock mmap_lock", LOCK),
+	    [WAIT_FILE_LOCK] = EXACT("waiting for a file lock", LOCK),
 	    [WAIT_PIPE_EMPTY] = KIND("waiting for data in a pipe", IDLE, IDLE),
 	    [WAIT_PIPE_FULL] = KIND("waiting for room in a pipe", OTHER_PATH, WORK),
 	    [WAIT_FIFO_WRITER] = KIND("waiting for a writer of a FIFO", IDLE, IDLE),
@@ -38,6 +44,9 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_LOCAL_FULL] = KIND("waiting for room in a local socket", OTHER_PATH, WORK),
 	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
 	    [WAIT_NETWORK_FULL] = KIND("waiting for room in a network socket", NETWORK, WORK),
+	    [WAIT_HELD_BACK] = EXACT(
+		"waiting for an answer, own data held back until acknowledged (Nagle)", NETWORK),
+	    [WAIT_CONNECT] = EXACT("waiting until a connection is accepted", NETWORK),
 	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
 	    [WAIT_MESSAGE_FULL] = KIND("waiting for room for a message", OTHER_PATH, WORK),
 	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", IDLE, IDLE),
@@ -56,6 +65,10 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_STOPPED] = KIND("stopped", STOPPED, WORK),
 	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, WORK),
 	    [WAIT_FROZEN] = KIND("frozen", STOPPED, WORK),
+	    [WAIT_FROZEN_FILES] = EXACT("waiting for a frozen file system", STOPPED),
+	    [WAIT_GRACE] = EXACT("waiting for a grace period of RCU", OTHER_PATH),
+	    [WAIT_FLUSH] = EXACT("waiting for work items of the kernel", OTHER_PATH),
+	    [WAIT_QUOTA] = EXACT("throttled by the CPU quota", RUN_QUEUE),
 	    [WAIT_KERNEL_IDLE] = KIND("idle", IDLE, IDLE),
 	    [WAIT_OTHER] = KIND("waiting", UNKNOWN, WORK),
 	};
@@ -88,96 +101,6 @@ const char *wait_account_text(enum wait_account account)
 	};
 
 	return (unsigned int)account < ACCOUNTS ? text[account] : "unknown";
-}
-
-/* Recognises a function by the begin of its name. Each match in the list sets its hint. */
-static const struct {
-	const char *prefix;
-	uint32_t hint;
-} functions[] = {
-    {"rwsem_down_", HINT_LOCK},
-    {"__mutex_lock", HINT_LOCK},
-    {"__ww_mutex_lock", HINT_LOCK},
-    {"percpu_rwsem_wait", HINT_LOCK},
-    {"percpu_down_", HINT_LOCK},
-    {"__down", HINT_LOCK},
-    {"rt_mutex_slowlock", HINT_LOCK},
-    {"handle_mm_fault", HINT_PAGE},
-    {"exc_page_fault", HINT_PAGE},
-    {"asm_exc_page_fault", HINT_PAGE},
-    {"do_user_addr_fault", HINT_PAGE},
-    {"do_swap_page", HINT_SWAP},
-    {"io_schedule", HINT_IO},
-    {"submit_bio_wait", HINT_IO},
-    {"bit_wait_io", HINT_IO},
-    {"pipe_read", HINT_PIPE_READ},
-    {"anon_pipe_read", HINT_PIPE_READ},
-    {"fifo_pipe_read", HINT_PIPE_READ},
-    {"pipe_write", HINT_PIPE_WRITE},
-    {"anon_pipe_write", HINT_PIPE_WRITE},
-    {"fifo_pipe_write", HINT_PIPE_WRITE},
-    {"fifo_open", HINT_FIFO},
-    {"tty_read", HINT_TERMINAL},
-    {"n_tty_read", HINT_TERMINAL},
-    {"eventfd_read", HINT_EVENT},
-    {"request_wait_answer", HINT_SERVED},
-    {"__fuse_simple_request", HINT_SERVED},
-    {"fuse_simple_request", HINT_SERVED},
-    {"rpc_wait_bit_killable", HINT_SERVED},
-    {"jbd2_", HINT_JOURNAL},
-    {"do_get_write_access", HINT_JOURNAL},
-    {"wait_transaction_locked", HINT_JOURNAL},
-    {"xlog_", HINT_JOURNAL},
-    {"xfs_log_force", HINT_JOURNAL},
-    {"btrfs_commit_transaction", HINT_JOURNAL},
-    {"btrfs_wait_for_commit", HINT_JOURNAL},
-    {"balance_dirty_pages", HINT_THROTTLED},
-    {"folio_wait_writeback", HINT_WRITEBACK},
-    {"wait_on_page_writeback", HINT_WRITEBACK},
-    {"__filemap_fdatawait_range", HINT_WRITEBACK},
-    {"wb_wait_for_completion", HINT_WRITEBACK},
-    {"try_to_free_pages", HINT_RECLAIM},
-    {"try_to_free_mem_cgroup_pages", HINT_RECLAIM},
-    {"shrink_", HINT_RECLAIM},
-    {"reclaim_throttle", HINT_RECLAIM},
-    {"compact_zone", HINT_COMPACTION},
-    {"try_to_compact_pages", HINT_COMPACTION},
-    {"wait_for_vfork_done", HINT_VFORK},
-    {"kthread", HINT_KTHREAD},
-    {"worker_thread", HINT_KTHREAD},
-    {"do_softirq", HINT_SOFTIRQ},
-    {"__do_softirq", HINT_SOFTIRQ},
-    {"handle_softirqs", HINT_SOFTIRQ},
-    {"__dev_queue_xmit", HINT_SENDS},
-    {"dev_queue_xmit", HINT_SENDS},
-    {"ip_finish_output", HINT_SENDS},
-    {"ip6_finish_output", HINT_SENDS},
-    {"netif_rx", HINT_SENDS},
-    {"__send_signal", HINT_SIGNAL},
-    {"signal_wake_up_state", HINT_SIGNAL},
-    {"asm_sysvec_", HINT_INTERRUPT},
-    {"sysvec_", HINT_INTERRUPT},
-    {"common_interrupt", HINT_INTERRUPT},
-    {"asm_common_interrupt", HINT_INTERRUPT},
-    {"__irq_exit_rcu", HINT_INTERRUPT},
-};
-
-uint32_t wait_hints(const char *kernel)
-{
-	uint32_t hints = 0;
-
-	while (*kernel) {
-		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-			/* what a soft interrupt sends is an answer, and not what it runs for */
-			if (functions[i].hint == HINT_SENDS && hints & HINT_SOFTIRQ)
-				continue;
-			if (!strncmp(kernel, functions[i].prefix, strlen(functions[i].prefix)))
-				hints |= functions[i].hint;
-		}
-		kernel += strcspn(kernel, ";");
-		kernel += *kernel == ';';
-	}
-	return hints;
 }
 
 static enum wait_kind kind_of_futex(const struct wait_facts *f)
@@ -337,10 +260,17 @@ static enum wait_kind kind_of_call(const struct wait_facts *f)
 	case SYS_ioctl: /* tcdrain() */
 		return kind_of_object(f, true);
 	case SYS_connect:
-		return f->has_object ? kind_of_object(f, false) : WAIT_NETWORK;
+		return WAIT_CONNECT;
 	default:
 		return kind_of_object(f, false);
 	}
+}
+
+static enum wait_kind kind_of_lock(const struct wait_facts *f)
+{
+	if (f->hints & HINT_FROZEN_FILES)
+		return WAIT_FROZEN_FILES;
+	return f->hints & HINT_ADDRESS_SPACE ? WAIT_ADDRESS_SPACE : WAIT_KERNEL_LOCK;
 }
 
 /* What the kernel does for the thread says more than what was called. WAIT_UNKNOWN: nothing. */
@@ -354,8 +284,12 @@ static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 		return WAIT_COMPACTION;
 	if (f->hints & HINT_RECLAIM)
 		return WAIT_RECLAIM;
+	if (f->hints & HINT_GRACE)
+		return WAIT_GRACE;
+	if (f->hints & HINT_FLUSH)
+		return WAIT_FLUSH;
 	if (f->syscall != SYS_futex && (f->contends || f->hints & HINT_LOCK))
-		return WAIT_KERNEL_LOCK;
+		return kind_of_lock(f);
 	if (f->hints & HINT_JOURNAL && !f->kernel_thread)
 		return WAIT_JOURNAL;
 	if (f->hints & HINT_WRITEBACK && !(f->hints & HINT_PAGE))
@@ -380,7 +314,7 @@ enum wait_kind wait_kind_of(const struct wait_facts *f)
 	if (kind != WAIT_UNKNOWN)
 		return kind;
 	if (f->syscall >= 0)
-		return kind_of_call(f);
+		return f->held_back ? WAIT_HELD_BACK : kind_of_call(f);
 	if (io)
 		return WAIT_FILE;
 	if (f->kernel_thread)

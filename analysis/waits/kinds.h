@@ -25,6 +25,7 @@ enum wait_kind {
 	WAIT_LOCK, /* a futex that is used as a mutex */
 	WAIT_CONDITION,
 	WAIT_KERNEL_LOCK,
+	WAIT_ADDRESS_SPACE, /* mmap_lock */
 	WAIT_FILE_LOCK,
 	WAIT_PIPE_EMPTY,
 	WAIT_PIPE_FULL,
@@ -34,7 +35,9 @@ enum wait_kind {
 	WAIT_LOCAL_FULL,
 	WAIT_NETWORK, /* data from another host */
 	WAIT_NETWORK_FULL,
-	WAIT_MESSAGE, /* message queues, eventfd */
+	WAIT_HELD_BACK, /* for an answer, with own data that wait for an acknowledgement */
+	WAIT_CONNECT,	/* connect(): until the peer has room for the connection */
+	WAIT_MESSAGE,	/* message queues, eventfd */
 	WAIT_MESSAGE_FULL,
 	WAIT_SEMAPHORE, /* of System V; those of POSIX are futexes */
 	WAIT_TERMINAL,
@@ -52,6 +55,10 @@ enum wait_kind {
 	WAIT_STOPPED,
 	WAIT_TRACED,
 	WAIT_FROZEN,
+	WAIT_FROZEN_FILES,
+	WAIT_GRACE,	  /* until all CPUs have left what they may have been in: RCU */
+	WAIT_FLUSH,	  /* until work items of the kernel are done */
+	WAIT_QUOTA,	  /* runnable, but its CPU quota is used up */
 	WAIT_KERNEL_IDLE, /* a thread of the kernel without work */
 	WAIT_OTHER,
 	WAIT_KINDS
@@ -87,6 +94,7 @@ struct wait_kind_info {
 	const char *text;	   /* "waiting for a lock" */
 	enum wait_account account; /* where the chain ends at this sleep */
 	enum wait_time time;
+	bool exact; /* the text says what is waited for, more than the kind of a cause does */
 };
 
 const struct wait_kind_info *wait_kind_info(enum wait_kind kind);
@@ -111,11 +119,15 @@ enum wait_hint {
 	HINT_INTERRUPT = 1 << 13, /* frames of an interrupt */
 	HINT_EVENT = 1 << 14,	  /* reads an eventfd */
 	HINT_THROTTLED = 1 << 15,
-	HINT_SIGNAL = 1 << 16,	/* of a waker: sends a signal */
-	HINT_SOFTIRQ = 1 << 17, /* runs soft interrupts */
-	HINT_SENDS = 1 << 18,	/* outside of these: sends a packet */
-	HINT_FIFO = 1 << 19,	/* opens a FIFO */
-	HINT_SERVED = 1 << 20,	/* asks the server of a file system: FUSE, NFS */
+	HINT_SIGNAL = 1 << 16,	      /* of a waker: sends a signal */
+	HINT_SOFTIRQ = 1 << 17,	      /* runs soft interrupts */
+	HINT_SENDS = 1 << 18,	      /* outside of these: sends a packet */
+	HINT_FIFO = 1 << 19,	      /* opens a FIFO */
+	HINT_SERVED = 1 << 20,	      /* asks the server of a file system: FUSE, NFS */
+	HINT_ADDRESS_SPACE = 1 << 21, /* wants the lock of an address space */
+	HINT_FROZEN_FILES = 1 << 22,  /* wants to write to a file system that is frozen */
+	HINT_GRACE = 1 << 23,
+	HINT_FLUSH = 1 << 24,
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
@@ -133,6 +145,7 @@ struct wait_facts {
 	bool for_thread; /* of a futex: the expected value is the tid of a thread of this process */
 	bool exclusive;	 /* of a futex without arguments: it was used as a lock */
 	bool kernel_thread;
+	bool held_back; /* as SLEEP_HELD_BACK */
 };
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);
@@ -154,7 +167,19 @@ static inline bool wait_is_deliberate(enum wait_kind kind)
 /* Stopped from outside? */
 static inline bool wait_is_stop(enum wait_kind kind)
 {
-	return kind == WAIT_STOPPED || kind == WAIT_TRACED || kind == WAIT_FROZEN;
+	return kind == WAIT_STOPPED || kind == WAIT_TRACED || kind == WAIT_FROZEN ||
+	       kind == WAIT_FROZEN_FILES;
+}
+
+/*
+ * Has whoever ended it held what was waited for? Locks of the kernel do not tell: a thread that
+ * waits for one itself may wake the next one. Whoever thaws a file system need not have frozen it.
+ * A thread of the kernel that ends a grace period only counts who is still in it.
+ */
+static inline bool wait_is_ended_by_holder(enum wait_kind kind)
+{
+	return kind != WAIT_KERNEL_LOCK && kind != WAIT_ADDRESS_SPACE && kind != WAIT_GRACE &&
+	       kind != WAIT_FLUSH && !wait_is_stop(kind);
 }
 
 /* Does it wait for a device that reads or writes? */
@@ -167,5 +192,6 @@ static inline bool wait_is_io(enum wait_kind kind)
 /* Does it wait for a lock that somebody holds? */
 static inline bool wait_is_lock(enum wait_kind kind)
 {
-	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_FILE_LOCK;
+	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_ADDRESS_SPACE ||
+	       kind == WAIT_FILE_LOCK;
 }

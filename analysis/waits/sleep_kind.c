@@ -43,7 +43,7 @@ static enum wait_kind kind_of_work(const struct rec_sleep *s)
 	    [SLEEP_IN_DIRTY] = WAIT_THROTTLED, [SLEEP_IN_SPIN] = WAIT_KERNEL_LOCK,
 	    [SLEEP_STOPPED] = WAIT_STOPPED,    [SLEEP_TRACED] = WAIT_TRACED,
 	    [SLEEP_FROZEN] = WAIT_FROZEN,      [SLEEP_IN_PROBE] = WAIT_KERNEL_LOCK,
-	    [SLEEP_IN_SUBMIT] = WAIT_DEVICE,
+	    [SLEEP_IN_SUBMIT] = WAIT_DEVICE,   [SLEEP_IN_QUOTA] = WAIT_QUOTA,
 	};
 
 	if (s->work == SLEEP_PARKED)
@@ -61,6 +61,7 @@ enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel,
 			       .state = s->flags & SLEEP_IN_IOWAIT ? SWITCH_IN_IOWAIT : 0,
 			       .hints = wait_hints(has_stack ? kernel : ""),
 			       .serves = serves,
+			       .held_back = s->flags & SLEEP_HELD_BACK,
 			       .contends = s->flags & SLEEP_CONTENDS,
 			       .for_thread = s->flags & SLEEP_FOR_THREAD};
 

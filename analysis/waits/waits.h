@@ -49,7 +49,7 @@ enum segment_state {
 	SEGMENT_GONE
 };
 
-enum ready_why { READY_WOKEN = 0, READY_NEW, READY_PREEMPTED, READY_YIELDED };
+enum ready_why { READY_WOKEN = 0, READY_NEW, READY_PREEMPTED, READY_YIELDED, READY_THROTTLED };
 
 struct waits;
 /* NULL: no memory. `config` NULL: all defaults. */

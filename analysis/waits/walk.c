@@ -346,10 +346,11 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
 	}
-	/* who let it go on has not kept it from running; who cut a sleep on purpose short, as the
-	 * end of the process does, has not made it sleep */
-	if (c->kind != ENDER_LOST &&
-	    (wait_is_stop(kind) || (wait_is_deliberate(kind) && c->kind == ENDER_TASK))) {
+	/* who let it go on has not kept it from running; who tells that a grace period is over has
+	 * not made it longer; who cut a sleep on purpose short, as the end of the process does, has
+	 * not made it sleep */
+	if (c->kind != ENDER_LOST && (wait_is_stop(kind) || kind == WAIT_GRACE ||
+				      (wait_is_deliberate(kind) && c->kind == ENDER_TASK))) {
 		chains_emit(chains, node, lo, hi, wait_kind_info(kind)->account);
 		return;
 	}

@@ -3,9 +3,9 @@
  * worker asks of a module. */
 #include "tests/fuzz/fuzz.h"
 
+#include "analysis/base/parameters.h"
 #include "analysis/module/module.h"
 #include "analysis/module/module_row.h"
-#include "analysis/session/parameters.h"
 
 enum { ASKED = 200 };
 

@@ -49,8 +49,11 @@ def judge(document, culprit, path=None, cause=None):
     them, stole their CPU) may stand above it: among the paths of the program it is the heaviest.
     """
     wanted = path or culprit.path
-    found = [p for p in document["paths"] if names(p)[:len(wanted)] == wanted
-             and p["cause"]["kind"] in (cause or culprit.causes)]
+    for document in answers_of(document):
+        found = [p for p in document["paths"] if names(p)[:len(wanted)] == wanted
+                 and p["cause"]["kind"] in (cause or culprit.causes)]
+        if found:
+            break
     check(found, "no %s of %s among: %s" % ("/".join(cause or culprit.causes), " > ".join(wanted), told(document)))
     best = found[0]
     of_host = sum(p["share"] for p in document["paths"] if p["cause"]["kind"] in HOST and p is not best)

@@ -50,19 +50,26 @@ def goes_through(path, *wanted):
     return all(any(name == w for name in rest) for w in wanted)
 
 
+def answers_of(document):
+    """The answer, and those about other parts of the operation's time: what the host did to some calls may be the largest part."""
+    return [document] + [part for part in document.get("parts", []) if part["paths"] != document["paths"]]
+
+
 def path_with(document, *wanted, kinds=(), time=None):
     """The heaviest path through these functions, of which the cause is of one of these kinds."""
-    for path in document["paths"]:
-        if goes_through(path, *wanted) and (not kinds or path["cause"]["kind"] in kinds) and time in (None, path.get("time")):
-            return path
-    raise AssertionError("no path with %s (%s) among: %s" % (" > ".join(wanted), "/".join(kinds), told(document)))
+    for answer in answers_of(document):
+        for path in answer["paths"]:
+            if goes_through(path, *wanted) and (not kinds or path["cause"]["kind"] in kinds) and time in (None, path.get("time")):
+                return path
+    raise AssertionError("no path with %s (%s) among: %s" % (" > ".join(wanted), "/".join(kinds), "; ".join(map(told, answers_of(document)))))
 
 
 def first_path(document, *wanted, **options):
     """The same, and it is the first path of the program: what the host did to the calls may stand above it."""
     path = path_with(document, *wanted, **options)
-    program = [p for p in document["paths"] if p is path or p["cause"]["kind"] not in HOST]
-    check(path is program[0], "not the first path: %s" % told(document))
+    answer = next(a for a in answers_of(document) if path in a["paths"])
+    program = [p for p in answer["paths"] if p is path or p["cause"]["kind"] not in HOST]
+    check(path is program[0], "not the first path: %s" % told(answer))
     return path
 
 

@@ -7,7 +7,8 @@
 A FILE ("-": standard input) holds one document, or one a line (--json-lines).
 Besides the schema: no null anywhere, no key twice, no field that the schema
 does not name (unless --open: a newer peaktop may have more), buckets ascending
-and disjoint, counts that sum to `calls`, shares of paths that sum to `explained`.
+and disjoint, counts that sum to `calls`, shares of paths that sum to `explained`,
+parts of an operation's time that do not overlap and add up to it.
 Exit status: 0 all valid, 1 not (one line an error), 2 usage.
 """
 import argparse
@@ -110,14 +111,30 @@ def check_operation(op):
             yield "%s: %s of the peaks sum to more than all" % (name, share)
 
 
+def check_parts(parts, rest):
+    shares = [p["share_of_time"] for p in parts]
+    if shares != sorted(shares, reverse=True):
+        yield "the parts are not in order: %s" % shares
+    if abs(sum(shares) + rest - 1) > 1e-6:
+        yield "the shares of the parts and the rest sum to %f" % (sum(shares) + rest)
+    end = 0
+    for p in sorted(parts, key=lambda p: p["low_ns"]):
+        if p["low_ns"] < end or p.get("high_ns", float("inf")) <= p["low_ns"]:
+            yield "the part from %d ns on overlaps another one" % p["low_ns"]
+        end = p.get("high_ns", float("inf"))
+
+
 def check_meaning(doc):
     if doc["kind"] == "watch":
         for op in doc["operations"]:
             yield from check_operation(op)
     if doc["kind"] == "descend":
-        total = sum(p["share"] for p in doc["paths"])
-        if abs(total - doc["explained"]) > 0.01:
-            yield "the shares of the paths sum to %.3f, explained is %.3f" % (total, doc["explained"])
+        for answer in [doc] + doc.get("parts", []):
+            total = sum(p["share"] for p in answer["paths"])
+            if abs(total - answer["explained"]) > 0.01:
+                yield "the shares of the paths sum to %.3f, explained is %.3f" % (total, answer["explained"])
+        if "parts" in doc:
+            yield from check_parts(doc["parts"], doc["rest"])
         if "profile" in doc:
             yield from check_operation(doc["profile"])
 

@@ -35,11 +35,12 @@ static inline int64_t harness_advance(void *ctx, uint64_t until_ns)
 static inline void harness_action(void *ctx, const struct screen_action *a)
 {
 	static const char *const names[] = {
-	    "none",	  "quit",	   "suspend",	   "repaint",	"pause",  "pick",
-	    "refresh",	  "search",	   "watch",	   "unwatch",	"ask",	  "layers",
-	    "descend",	  "snapshot",	   "text",	   "step",	"jump",	  "rewind",
-	    "undescend",  "source",	   "code",	   "waits",	"unwait", "threads",
-	    "open calls", "choose thread", "waits change", "configure", "resume",
+	    "none",	  "quit",	   "suspend",	   "repaint",	"pause",    "pick",
+	    "refresh",	  "search",	   "watch",	   "unwatch",	"ask",	    "layers",
+	    "descend",	  "snapshot",	   "text",	   "step",	"jump",	    "rewind",
+	    "undescend",  "source",	   "code",	   "waits",	"unwait",   "threads",
+	    "open calls", "choose thread", "waits change", "configure", "bookmark", "compare",
+	    "resume",
 	};
 	struct harness *h = ctx;
 
@@ -64,6 +65,8 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " %d", a->step);
 	if (a->at_ns)
 		buf_printf(&h->log, " %llu", (unsigned long long)a->at_ns);
+	if (a->end_ns)
+		buf_printf(&h->log, " %llu", (unsigned long long)a->end_ns);
 	buf_putc(&h->log, '\n');
 }
 

@@ -76,7 +76,8 @@ static void calls_have_gone_to_another_peak(void **state)
 {
 	struct descent_question o = options();
 	struct choose_progress progress = {0};
-	struct rec_descent ask, asked;
+	struct choose_plan plan;
+	struct rec_descent asked;
 
 	give_profile(100);
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &asked), 0);
@@ -84,28 +85,28 @@ static void calls_have_gone_to_another_peak(void **state)
 	asked.low_ns = 5 * US;
 	asked.high_ns = 20 * US;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){7, 10 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 12 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 14 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	assert_true(choose_again(t.model, &o, &asked, (struct choose_progress){8, 16 * S},
-				 &progress, &ask));
-	assert_true(ask.low_ns <= 4 * MS && ask.high_ns > 4 * MS);
+				 &progress, &plan));
+	assert_true(plan.ask.low_ns <= 4 * MS && plan.ask.high_ns > 4 * MS);
 	/* not at once again */
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 17 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	/* the same peak still */
-	asked.low_ns = ask.low_ns;
-	asked.high_ns = ask.high_ns;
+	asked.low_ns = plan.ask.low_ns;
+	asked.high_ns = plan.ask.high_ns;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 30 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 	/* what a person asked for stays */
 	asked.low_ns = 5 * US;
 	asked.high_ns = 20 * US;
 	o.peak = 1;
 	assert_false(choose_again(t.model, &o, &asked, (struct choose_progress){8, 60 * S},
-				  &progress, &ask));
+				  &progress, &plan));
 }
 
 /*

@@ -92,8 +92,8 @@ static void test_same_start_is_added(void **state)
 	struct slices s;
 	uint16_t bucket[3] = {1, 5, 9}, other[2] = {0, 5};
 	uint64_t count[3] = {1, 2, 3}, more[2] = {10, 20};
-	struct slice a = {0, 10, 6, 60, 10, 4, 3, bucket, count};
-	struct slice b = {0, 12, 30, 300, 10, 2, 2, other, more};
+	struct slice a = {0, 10, 6, 60, 6, 10, 4, 3, bucket, count};
+	struct slice b = {0, 12, 30, 300, 30, 10, 2, 2, other, more};
 
 	slices_init(&s);
 	assert_int_equal(slices_add(&s, &a, 0), 0);
@@ -133,7 +133,7 @@ static void test_bursts_of_one_interval(void **state)
 	assert_int_equal(s.slice[0].armed_ns, 60);
 	assert_int_equal(s.slice[1].calls, 14);
 	/* what was armed all the time is a slice by itself */
-	slice = (struct slice){1500, 1600, 7, 0, 100, 0, 1, &bucket, &count};
+	slice = (struct slice){1500, 1600, 7, 0, 7, 100, 0, 1, &bucket, &count};
 	assert_int_equal(slices_add(&s, &slice, 1000), 0);
 	assert_int_equal(s.nr, 3);
 	slices_release(&s);

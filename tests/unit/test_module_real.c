@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analysis/base/parameters.h"
 #include "analysis/module/module.h"
-#include "analysis/session/parameters.h"
 #include "collect/process/sandbox.h"
 
 static char dir[] = "/tmp/test_module.XXXXXX";

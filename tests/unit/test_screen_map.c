@@ -96,7 +96,7 @@ static void test_window_follows_the_cursor(void **state)
 {
 	struct harness *h = harness_new(200, NULL);
 
-	harness_run(h, "key /\ntype read\nkey Enter Enter [ [\nexpect 1 s per column\n"
+	harness_run(h, "key /\ntype read\nkey Enter Enter { {\nexpect 1 s per column\n"
 		       "expect 3:10\nreject 0:00─\nkey m\nexpect at 3:19-3:20\nkey Home\n"
 		       "expect at 0:00-0:01\nexpect 0:10\nreject 3:10\nkey End\nexpect 3:10\n"
 		       "key PgUp PgUp PgUp PgUp\nexpect at 1:59-2:00\nexpect 2:00\n"
@@ -125,7 +125,7 @@ static void test_zoom_in_latency(void **state)
 		    "key z z\nreject 10 ms \nexpect 1 us\nexpect <1\nkey Z Z\nexpect 10 ms\n"
 		    "key Z\nexpect all latencies are shown\nkey 4 z z z\nreject   1 us ┤\n"
 		    "expect <4\nkey 0\nexpect   1 us ┤\nkey z z z z z z\nexpect finer latencies\n"
-		    "key [ [ [ [ [ [ [ [ [ [\nexpect columns are not shorter than a quarter");
+		    "key { { { { { { { { { {\nexpect columns are not shorter than a quarter");
 	harness_free(h);
 }
 
@@ -165,7 +165,7 @@ static void test_time_that_was_not_watched(void **state)
 		harness_run(h, "tick");
 	}
 	harness_run(h,
-		    "key /\ntype late\nkey Enter Enter ] [\nexpect 1 s per column\nreject pushq");
+		    "key /\ntype late\nkey Enter Enter } {\nexpect 1 s per column\nreject pushq");
 	g = drawn(h, 80, 24);
 	for (int y = 4; y < 12; y++) {
 		assert_string_equal(grid_at(g, 8, y)->text, "╱");
@@ -214,7 +214,7 @@ static void test_layer_that_was_off(void **state)
 					.layers = i < 34 ? others : others | 1u << LAYER_SYSCALL}});
 	}
 	screen_tick(h->screen, 36 * SYNTH_SECOND);
-	harness_run(h, "key /\ntype openat\nkey Enter Enter ] [\nexpect 1 s per column");
+	harness_run(h, "key /\ntype openat\nkey Enter Enter } {\nexpect 1 s per column");
 	g = drawn(h, 80, 24);
 	for (int y = 4; y < 12; y++) {
 		assert_string_not_equal(grid_at(g, 8 + 29, y)->text, "╱");

@@ -147,9 +147,9 @@ static void test_columns_of_time(void **state)
 {
 	struct harness *h = harness_new(100, NULL);
 
-	harness_run(h, "key Enter\nexpect 2 s per column\nkey [\nexpect 1 s per column\nkey ]\n"
-		       "expect 2 s per column\nkey ] ] ]\nexpect 30 s per column\n"
-		       "key [ [ [ [ [ [ [\nexpect 250 ms per column\nkey 0\nexpect 2 s per column");
+	harness_run(h, "key Enter\nexpect 2 s per column\nkey {\nexpect 1 s per column\nkey }\n"
+		       "expect 2 s per column\nkey } } }\nexpect 30 s per column\n"
+		       "key { { { { { { {\nexpect 250 ms per column\nkey 0\nexpect 2 s per column");
 	harness_free(h);
 }
 

@@ -8,6 +8,7 @@
 
 #include "tui/cli/command_line.h"
 #include "tui/cli/live_choose.h"
+#include "tui/cli/live_compare.h"
 #include "tui/cli/live_resume.h"
 #include "tui/cli/live_write.h"
 #include "tui/cli/replay_parent.h"
@@ -44,6 +45,7 @@ struct live {
 	struct live_source source;
 	struct live_open open_calls;
 	struct live_waits waits;
+	struct live_compare compare;
 	uint64_t processes_at;
 	bool opened; /* the only function was opened, or a key was pressed: do not open it any more
 		      */
@@ -53,6 +55,11 @@ struct live {
 	int status;
 	char goodbye[512]; /* printed after the terminal is restored */
 };
+
+static struct model *live_model(const struct live *l)
+{
+	return l->front ? front_model(l->front) : replay_model(l->replay);
+}
 
 static void live_draw(struct live *l)
 {
@@ -128,7 +135,7 @@ static void live_descent(struct live *l)
 	l->descent.screen = l->screen;
 	l->descent.question = &l->options->question;
 	l->descent.replay = l->replay != NULL;
-	l->descent.model = l->front ? front_model(l->front) : replay_model(l->replay);
+	l->descent.model = live_model(l);
 	l->descent.driver = l->front ? front_driver(l->front) : replay_driver(l->replay);
 	l->descent.front = l->front;
 	l->descent.waits = l->front ? front_waits(l->front) : replay_waits(l->replay);
@@ -142,6 +149,10 @@ static void live_action(struct live *l, const struct screen_action *a)
 {
 	if (l->replay && a->type == SCREEN_PICK_TARGET) {
 		l->quit |= live_resume_in(l->parent, l->screen, a->pid);
+		return;
+	}
+	if (a->type == SCREEN_COMPARE) {
+		live_compare_begin(&l->compare, l->screen, a->text);
 		return;
 	}
 	if (l->replay && replay_screen_action(l->replay, l->screen, a))
@@ -178,6 +189,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		front_layers(l->front, a->layers);
 		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
 		break;
+	case SCREEN_BOOKMARK:
 	case SCREEN_SNAPSHOT_WRITE:
 	case SCREEN_VIEW_TEXT_WRITE:
 	case SCREEN_CONFIGURE:
@@ -279,9 +291,7 @@ static void live_signals(struct live *l)
 	if (mask & TERM_SIGNAL_CONT)
 		term_repaint();
 	if (mask & TERM_SIGNAL_USR1)
-		live_write_state(l->screen,
-				 l->front ? front_model(l->front) : replay_model(l->replay),
-				 l->options, l->says_state);
+		live_write_state(l->screen, live_model(l), l->options, l->says_state);
 	if (mask)
 		l->dirty = true;
 }
@@ -367,12 +377,12 @@ static void live_loop(struct live *l)
 		live_processes(l, now_ns());
 		live_draw(l);
 		if (l->front && !front_over(l->front)) {
-			front_turn(l->front, fds, 2, TICK_MS);
+			front_turn(l->front, fds, 2, l->compare.other ? 0 : TICK_MS);
 			live_front(l);
 		} else {
 			if (l->front) /* names may still be missing */
 				front_parser_turn(l->front, 0);
-			poll(fds, 3, TICK_MS);
+			poll(fds, 3, l->compare.other ? 0 : TICK_MS);
 		}
 		if (l->front && front_over(l->front) && !said_over && !l->quit) {
 			live_over(l);
@@ -388,6 +398,7 @@ static void live_loop(struct live *l)
 		live_resume_turn(&l->resume, &l->descent, l->options, now_ns());
 		l->dirty |= live_descent_turn(&l->descent, now_ns());
 		l->dirty |= live_waits_turn(&l->waits, now_ns());
+		l->dirty |= live_compare_turn(&l->compare, l->screen, live_model(l));
 		l->dirty |= screen_tick(l->screen, now_ns());
 		live_actions(l);
 	}
@@ -423,8 +434,7 @@ static int live_open(struct live *l, char *error, size_t n)
 	if (l->front)
 		so.layers = front_layers_now(l->front);
 	so.layers_available = LIVE_LAYERS;
-	l->screen =
-	    screen_new(l->front ? front_model(l->front) : replay_model(l->replay), &so, &all_views);
+	l->screen = screen_new(live_model(l), &so, &all_views);
 	l->grid = grid_new(80, 24, so.ascii);
 	if (!l->screen || !l->grid || live_resize(l)) {
 		snprintf(error, n, "out of memory while opening the screen");
@@ -476,6 +486,7 @@ int live_screen(struct options *o, const struct live_options *more)
 	grid_free(l.grid);
 	verb_free(l.front);
 	live_resume_release(&l.resume);
+	live_compare_release(&l.compare);
 	replay_free(l.replay);
 	return l.status;
 }

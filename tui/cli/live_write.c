@@ -54,10 +54,19 @@ static void write_snapshot(struct screen *s, struct front *f, const char *path)
 	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
 }
 
+/* It goes into the recording, which w copies. */
+static void set_bookmark(struct screen *s, struct front *f, const struct screen_action *a)
+{
+	front_bookmark(f, a->at_ns, a->end_ns, a->text);
+	screen_message(s, NOTE_INFO, "bookmark set; w writes it with the session, v lists it");
+}
+
 void live_write(struct screen *s, struct front *f, const struct screen_action *a)
 {
 	if (a->type == SCREEN_SNAPSHOT_WRITE)
 		write_snapshot(s, f, a->text);
+	else if (a->type == SCREEN_BOOKMARK)
+		set_bookmark(s, f, a);
 	else if (a->type == SCREEN_CONFIGURE)
 		write_configuration(s, a->text);
 	else

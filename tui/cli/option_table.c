@@ -77,7 +77,7 @@ ROW("no-boost", 0, NULL, MEASURE, LIVE,
 
 ROW("peak", 0, "N|LATENCY|LOW-HIGH", DESCENT, F(DESCEND) | CHAINS | F(WAITS_FILE),
     "explain this peak: its number (3), a latency in it (2.5ms) or a range (2ms-4ms); default: "
-    "the peak with the largest share of the time; chains and critical: all calls", .id = OPT_PEAK),
+    "all parts of the operation's time; chains and critical: all calls", .id = OPT_PEAK),
 ROW("slowest", 0, "PERCENT|N", DESCENT, F(DESCEND) | F(WHY),
     "explain the slowest calls instead of a peak: this percentage of all calls; why: so many "
     "calls (5)", NUMBER(question.slowest, 1e-6, 100)),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tui/cli/live_compare.h"
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/script.h"
 #include "tui/views/live_descent.h"
@@ -17,6 +18,7 @@ struct scripted {
 	struct live_descent descent;
 	struct live_source source;
 	struct live_waits waits;
+	struct live_compare compare;
 	uint64_t turn_ns;
 };
 
@@ -29,6 +31,8 @@ static void scripted_turn(struct scripted *x)
 	x->descent.waits = replay_waits(x->replay);
 	x->source.driver = x->descent.driver;
 	live_waits_source(&x->waits, x->screen, NULL, x->replay);
+	while (live_compare_turn(&x->compare, x->screen, x->descent.model))
+		;
 	x->turn_ns += 1000000000;
 	live_descent_turn(&x->descent, x->turn_ns);
 	live_waits_turn(&x->waits, x->turn_ns);
@@ -58,6 +62,8 @@ static void script_action(void *ctx, const struct screen_action *a)
 			live_descent_stop(&x->descent);
 		else if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
 			live_source_show(&x->source, a);
+		else if (a->type == SCREEN_COMPARE)
+			live_compare_begin(&x->compare, x->screen, a->text);
 		else
 			live_waits_action(&x->waits, a);
 	}
@@ -87,6 +93,7 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 		return -ENOMEM;
 	err = script_run(text, n, x.screen, &host, out);
 	live_descent_release(&x.descent);
+	live_compare_release(&x.compare);
 	screen_free(x.screen);
 	return err;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The verb descend -f: measure a start profile, choose the peak, run the descent, print the answer.
- */
+/* The verb descend -f: measure a start profile, choose the peak, or the parts of all time, run the
+ * descents, print the answer. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "analysis/base/format.h"
@@ -15,9 +16,10 @@
 #include "tui/engine/descent_tracing.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
-#include "tui/report/output_descend.h"
+#include "tui/report/output_descend_parts.h"
 
 enum { NAMES_MS = 20000 };
+#define LEAST_NS 500000000ull /* a descent into a further part needs that long */
 
 struct descend_run {
 	struct front *front;
@@ -28,10 +30,36 @@ struct descend_run {
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
 	struct choose_progress progress;
+	struct descent_parts parts; /* of all time; none if the user named calls */
+	uint64_t until_ns;	    /* the end of the time of the present part */
 	struct descent_tracing tracing;
 	struct saved_descent *saved; /* the descent that goes on; NULL: a new one */
 	char refused[RESUME_WHY];    /* why it cannot go on with this target; "" */
 };
+
+static uint64_t end_ns(const struct descend_run *r)
+{
+	return r->began_ns + (uint64_t)(r->options->question.timeout_s * 1e9);
+}
+
+/* A descent begins: it and those that follow share what is left of the time limit. */
+static void divide_time(struct descend_run *r, uint32_t part, uint64_t now)
+{
+	uint64_t end = end_ns(r), left = end > now ? end - now : 0, nr = 1;
+
+	while ((part = parts_next(&r->parts.all, part)))
+		nr++;
+	r->until_ns = now + left / nr;
+	r->decisions = r->rounds = UINT_MAX; /* print a line for it */
+	r->tracing = (struct descent_tracing){.stage = TRACING_NOT_YET};
+}
+
+static int begin_first(struct descend_run *r, const struct rec_descent *ask, uint64_t now)
+{
+	divide_time(r, ask->part, now);
+	return ask->part ? driver_begin_parts(r->driver, &r->parts.all, ask)
+			 : driver_begin(r->driver, ask);
+}
 
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
 static bool try_begin(struct descend_run *r, uint64_t now)
@@ -44,17 +72,20 @@ static bool try_begin(struct descend_run *r, uint64_t now)
 		r->report.op = verb_op_of(r->report.model, r->options);
 	if (!r->report.op)
 		return true;
-	if (r->saved)
+	if (r->saved) {
+		divide_time(r, 0, now);
 		return resume_begin(r->saved, r->front, r->options, r->report.op, waited,
 				    r->refused) != -ENOEXEC;
-	err = choose_descent(r->report.model, r->report.op, &r->options->question, waited, &ask);
+	}
+	err = choose_whole(r->report.model, r->report.op, &r->options->question, waited, &r->parts,
+			   &ask);
 	if (err == -EAGAIN)
 		return true;
 	if (err == -ENOENT) {
 		r->report.no_such_peak = true;
 		return false;
 	}
-	err = driver_begin(r->driver, &ask);
+	err = begin_first(r, &ask, now);
 	if (err)
 		verb_complain(
 		    "descend: the cause of this peak cannot be found, because the module of its "
@@ -69,15 +100,16 @@ static void begin_again(struct descend_run *r, uint64_t now)
 {
 	const struct rec_descent *asked = driver_asked(r->driver);
 	struct descent_progress p;
-	struct rec_descent ask;
+	struct choose_plan plan;
 
-	if (driver_over(r->driver) || r->saved)
+	if (driver_over(r->driver) || r->saved || asked->part > parts_next(&r->parts.all, 0))
 		return;
 	descent_progress(driver_descent(r->driver), &p);
 	if (choose_again(r->report.model, &r->options->question, asked,
-			 (struct choose_progress){p.calls_used, now}, &r->progress, &ask)) {
-		ask.choice = asked->choice;
-		driver_begin(r->driver, &ask);
+			 (struct choose_progress){p.calls_used, now}, &r->progress, &plan)) {
+		r->parts = plan.parts;
+		r->parts.all.parts = r->parts.part;
+		begin_first(r, &plan.ask, now);
 	}
 }
 
@@ -93,12 +125,29 @@ static bool turn_to_peak(struct descend_run *r, uint64_t now)
 	struct rec_descent ask;
 	bool turns;
 
-	if (r->saved || driver_waited(r->driver) || now - r->began_ns > timeout / 2 ||
-	    report_result(&r->report, &found))
+	if (r->saved || asked->part || driver_waited(r->driver) ||
+	    now - r->began_ns > timeout / 2 || report_result(&r->report, &found))
 		return false;
 	turns = choose_instead(r->report.model, &r->options->question, asked, &found, &ask);
 	descent_result_release(&found);
-	return turns && !driver_begin(r->driver, &ask);
+	if (!turns)
+		return false;
+	divide_time(r, 0, now);
+	return !driver_begin(r->driver, &ask);
+}
+
+/* The descent into a part is over: begin the next one. False: there is none, or no time for it. */
+static bool begin_next(struct descend_run *r, uint64_t now)
+{
+	struct rec_descent ask = *driver_asked(r->driver);
+	uint32_t part = ask.part ? parts_next(&r->parts.all, ask.part) : 0;
+
+	if (!part || now + LEAST_NS > end_ns(r) ||
+	    descent_status(driver_descent(r->driver)) == DESCENT_TARGET_END)
+		return false;
+	divide_time(r, part, now);
+	parts_ask(model_op_by_number(r->report.model, ask.op), &r->parts.all, part, &ask);
+	return !driver_begin(r->driver, &ask);
 }
 
 /* ---- the run ---- */
@@ -128,6 +177,19 @@ static bool print_progress(struct descend_run *r)
 	return !output_descend_json(&r->report, &oo, stdout);
 }
 
+/* Text: print the rows of the parts that are over, once their names are known. False: the output
+ * failed. */
+static bool print_parts(struct descend_run *r)
+{
+	struct output_options oo = verb_output(r->options);
+
+	if (r->options->json || r->options->json_lines || !report_has_parts(&r->report) ||
+	    driver_asked(r->driver)->part <= r->report.rows_printed)
+		return true;
+	progress_erase();
+	return !output_descend_begin(&r->report, &oo, stdout);
+}
+
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
 	const struct descend_run *r = ctx;
@@ -154,17 +216,37 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 		return;
 	}
 	descent_progress(driver_descent(r->driver), &d);
-	buf_printf(text, "finding the cause: measured %s calls of the peak, probed %u %s",
-		   format_count(d.calls_used).s, d.rounds, d.rounds == 1 ? "time" : "times");
+	buf_puts(text, "finding the cause");
+	if (report_has_parts(&r->report))
+		buf_printf(text, " of part %u of %u", driver_asked(r->driver)->part,
+			   r->parts.all.nr_parts);
+	buf_printf(text, ": measured %s of its calls, probed %u %s", format_count(d.calls_used).s,
+		   d.rounds, d.rounds == 1 ? "time" : "times");
 }
 
 /* The descent is over: find for whom its calls wait. False: there is nothing left to do. */
 static bool trace_waits(struct descend_run *r, uint64_t now)
 {
-	uint64_t end = r->began_ns + (uint64_t)(r->options->question.timeout_s * 1e9);
-
 	r->report.waits = wait_driver_of_descent(front_waits(r->front));
-	return descent_tracing_turn(&r->tracing, r->front, now, end > now ? end - now : 0);
+	return descent_tracing_turn(&r->tracing, r->front, now,
+				    r->until_ns > now ? r->until_ns - now : 0);
+}
+
+/* A turn after the descent has begun. False: the measurement is over. */
+static bool descent_turn(struct descend_run *r, int ticks, uint64_t now)
+{
+	if (driver_names(r->driver) && !print_parts(r))
+		return false;
+	if (!print_progress(r))
+		return false;
+	if (driver_over(r->driver))
+		return turn_to_peak(r, now) || trace_waits(r, now) || begin_next(r, now);
+	if (ticks > 0)
+		begin_again(r, now);
+	if (now < r->until_ns)
+		return true;
+	driver_stop(r->driver);
+	return begin_next(r, now);
 }
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
@@ -179,16 +261,7 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		return true;
 	if (ticks > 0 && !driver_asked(r->driver) && !try_begin(r, now))
 		return false;
-	if (driver_asked(r->driver)) {
-		driver_names(r->driver);
-		if (!print_progress(r))
-			return false;
-		if (driver_over(r->driver))
-			return turn_to_peak(r, now) || trace_waits(r, now);
-		if (ticks > 0)
-			begin_again(r, now);
-	}
-	return now - r->began_ns < (uint64_t)(r->options->question.timeout_s * 1e9);
+	return driver_asked(r->driver) ? descent_turn(r, ticks, now) : now < end_ns(r);
 }
 
 /* Wait for the names in the answer, then end the measurement in order. */
@@ -215,35 +288,6 @@ static void run_end(struct descend_run *r)
 
 /* ---- the answer ---- */
 
-/* The exit status: is the result an answer? */
-static int answer_status(const struct descend_report *report, bool command)
-{
-	struct descent_result result;
-	bool found;
-	int status = EXIT_NO_ANSWER;
-
-	if (report->no_such_peak || !driver_asked(report->driver) || report_result(report, &result))
-		return EXIT_NO_ANSWER;
-	found = result.nr_paths && (result.calls_used || result.sampled.samples);
-	switch (result.status) {
-	case DESCENT_ROOT_CAUSE:
-	case DESCENT_DEPTH_REACHED:
-		status = EXIT_ANSWERED;
-		break;
-	case DESCENT_IN_PROGRESS:
-	case DESCENT_PARTLY:
-		status = found ? EXIT_ANSWERED : EXIT_NO_ANSWER;
-		break;
-	case DESCENT_TARGET_END:
-		status = found && command ? EXIT_ANSWERED : EXIT_NO_ANSWER;
-		break;
-	default:
-		break;
-	}
-	descent_result_release(&result);
-	return status;
-}
-
 static int print_answer(const struct descend_report *report, const struct options *o)
 {
 	struct output_options oo = verb_output(o);
@@ -266,7 +310,7 @@ static const char *way_out(const struct descend_run *r, const struct descent_res
 
 static void explain(const struct descend_run *r)
 {
-	struct descend_report report = r->report;
+	struct descend_report report = report_first_part(&r->report);
 	char line[512];
 	struct buf b = {.max = 1 << 16};
 
@@ -371,7 +415,8 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 					   .wanted_low_ns = o->question.peak_low_ns,
 					   .wanted_high_ns = o->question.peak_high_ns,
 					   .slowest = o->question.slowest,
-					   .asked = o->ops[0].text};
+					   .asked = o->ops[0].text,
+					   .part_waits = front_waits(r.front)};
 	r.loop.front = r.front;
 	verb_loop(&r.loop);
 	run_end(&r);
@@ -383,7 +428,7 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 		return EXIT_USAGE;
 	}
 	if (!status) {
-		status = answer_status(&r.report, o->command != NULL);
+		status = descend_status(&r.report, o->command != NULL);
 		if (status && !front_nothing_to_do(r.front))
 			explain(&r);
 	}
@@ -415,7 +460,7 @@ static int descend_file(struct options *o)
 		return EXIT_NO_ANSWER;
 	}
 	err = print_answer(&report, o);
-	status = verb_killed(report.model, answer_status(&report, true));
+	status = verb_killed(report.model, descend_status(&report, true));
 	return replay_leave(r, status, err);
 }
 
@@ -426,7 +471,8 @@ struct descend_report descend_report_of(struct replay *r)
 	return (struct descend_report){.model = replay_model(r),
 				       .driver = replay_driver(r),
 				       .op = ask ? ask->op : 0,
-				       .waits = wait_driver_of_descent(replay_waits(r))};
+				       .waits = wait_driver_of_descent(replay_waits(r)),
+				       .part_waits = replay_waits(r)};
 }
 
 int verb_descend(struct options *o)

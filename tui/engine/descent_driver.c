@@ -47,6 +47,7 @@ void driver_free(struct descent_driver *d)
 	callees_release(d);
 	names_release(d);
 	inlines_release(d);
+	parts_release(d);
 	free(d);
 }
 
@@ -84,7 +85,7 @@ static const char *name_of(const void *ctx, struct rec_code function)
 
 int driver_result(const struct descent_driver *d, struct descent_result *out)
 {
-	int err = descent_result(d->descent, out);
+	int err = d->kept ? descent_result_copy(d->kept, out) : descent_result(d->descent, out);
 
 	if (!err)
 		parked_cut(out, name_of, d);
@@ -323,6 +324,7 @@ static void take_descent(struct descent_driver *d, const struct rec_descent *ask
 		return;
 	}
 	take_waits(d, ask);
+	parts_turn(d, ask);
 	d->ask = *ask;
 	d->asked = true;
 	d->over = false;
@@ -375,6 +377,9 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 	case REC_ACK:
 		if (rec->ack.epoch == d->epoch)
 			d->unacknowledged = false;
+		return;
+	case REC_PARTS:
+		parts_take(d, &rec->parts);
 		return;
 	case REC_DESCENT:
 		take_descent(d, &rec->descent);

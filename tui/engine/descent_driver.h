@@ -79,6 +79,13 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 /* Begin a descent, or change the running one to another peak. 0, or -EINVAL: `ask` is out of range,
  * or this is a replay. */
 int driver_begin(struct descent_driver *d, const struct rec_descent *ask);
+/*
+ * Begin the first descent of several into the parts of an operation; driver_begin() begins the
+ * others, each when the one before is over. Their answers are kept until another operation or range
+ * is asked for. Returns as driver_begin().
+ */
+int driver_begin_parts(struct descent_driver *d, const struct rec_parts *parts,
+		       const struct rec_descent *ask);
 /* Stop the descent early (time limit, or the user stopped it). The results so far stay available.
  */
 void driver_stop(struct descent_driver *d);
@@ -103,6 +110,17 @@ const struct descent *driver_descent(const struct descent_driver *d);
  * it with descent_result_release().
  */
 int driver_result(const struct descent_driver *d, struct descent_result *out);
+
+/* ---- the parts of an operation (descent_driver_parts.c) ---- */
+
+/* NULL: the present descent is not one into a part. Valid until the next record. */
+const struct rec_parts *driver_parts(const struct descent_driver *d);
+/*
+ * The driver as it was at the end of the descent into part `number` (from 1), to be read only; the
+ * driver itself for the present descent. NULL: there was none into this part. Valid until the next
+ * record.
+ */
+const struct descent_driver *driver_part(const struct descent_driver *d, uint32_t number);
 
 /* ---- names (descent_driver_names.c) ---- */
 

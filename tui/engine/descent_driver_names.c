@@ -190,6 +190,39 @@ static void name_import(struct descent_driver *d, const struct descent_fnode *n)
 	d->host.feed(d->host.ctx, &rec);
 }
 
+/* Note the places whose names an answer needs. True: no request for inlined calls is outstanding.
+ */
+static bool names_want(struct descent_driver *d, const struct descent_result *r,
+		       const struct hops *hops)
+{
+	for (uint32_t i = 0; i < r->nr_nodes; i++) {
+		name_import(d, &r->nodes[i]);
+		want(d, r->nodes[i].function);
+		want(d, r->nodes[i].site);
+	}
+	for (uint32_t i = 0; i < r->nr_paths; i++) {
+		const struct descent_path *p = &r->paths[i];
+
+		for (uint32_t j = 0; j < p->nr_pcs; j++)
+			want(d, p->pcs[j].place);
+		for (uint32_t j = 0; j < p->nr_below; j++)
+			want(d, p->below[j].function);
+		want_wait(d, hops_find(hops, r, p));
+	}
+	for (uint32_t i = 0; i < r->sampled.nr; i++)
+		want(d, r->sampled.function[i].function);
+	for (uint32_t i = 0; i < r->nr_callers; i++) {
+		for (uint32_t j = 0; j < r->callers[i].nr_frames; j++) {
+			const struct rec_frame *f = &r->callers[i].frame[j];
+
+			want(d, (struct rec_code){f->module, f->function});
+			/* the call instruction, not the return address */
+			want(d, (struct rec_code){f->module, f->offset - 1});
+		}
+	}
+	return inlines_ask(d, r);
+}
+
 bool driver_names(struct descent_driver *d)
 {
 	struct descent_result r;
@@ -197,31 +230,14 @@ bool driver_names(struct descent_driver *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
-	for (uint32_t i = 0; i < r.nr_nodes; i++) {
-		name_import(d, &r.nodes[i]);
-		want(d, r.nodes[i].function);
-		want(d, r.nodes[i].site);
-	}
-	for (uint32_t i = 0; i < r.nr_paths; i++) {
-		for (uint32_t j = 0; j < r.paths[i].nr_pcs; j++)
-			want(d, r.paths[i].pcs[j].place);
-		for (uint32_t j = 0; j < r.paths[i].nr_below; j++)
-			want(d, r.paths[i].below[j].function);
-		want_wait(d, hops_find(d->hops, &r, &r.paths[i]));
-	}
-	for (uint32_t i = 0; i < r.sampled.nr; i++)
-		want(d, r.sampled.function[i].function);
-	for (uint32_t i = 0; i < r.nr_callers; i++) {
-		for (uint32_t j = 0; j < r.callers[i].nr_frames; j++) {
-			const struct rec_frame *f = &r.callers[i].frame[j];
-
-			want(d, (struct rec_code){f->module, f->function});
-			/* the call instruction, not the return address */
-			want(d, (struct rec_code){f->module, f->offset - 1});
-		}
-	}
-	settled = inlines_ask(d, &r);
+	settled = names_want(d, &r, d->hops);
 	descent_result_release(&r);
+	for (uint32_t i = 0; d->parts && i < d->parts->all.nr_parts; i++) {
+		const struct driver_part *p = &d->parts->over[i];
+
+		if (p->hops)
+			settled = names_want(d, &p->result, p->hops) && settled;
+	}
 	return name_requests_send(d->names) && settled;
 }
 

@@ -5,12 +5,14 @@
  * descent_driver.c          records, actions
  * descent_driver_callees.c  call sites of functions, imports, places of fnodes
  * descent_driver_names.c    names of places
+ * descent_driver_parts.c    answers of earlier descents into parts of the operation
  * descent_driver_inlines.c  inlined calls at places
  */
 #pragma once
 
 #include "analysis/descent/first_hop.h"
 #include "analysis/latency/profile.h"
+#include "analysis/session/frame.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/name_requests.h"
 
@@ -64,6 +66,21 @@ struct driver_inlines {
 	struct rec_inlines *answer; /* NULL: requested, and no answer yet */
 };
 
+/* The answer of a descent into a part, which is over. */
+struct driver_part {
+	struct rec_descent ask;
+	struct descent_result result;
+	struct hops *hops;	     /* NULL: there was no descent into this part */
+	struct descent_driver *view; /* as driver_part() returns it */
+};
+
+/* Several descents, one after the other, into the parts of an operation. */
+struct driver_parts {
+	struct rec_parts all; /* its `parts` is `list` */
+	struct rec_part list[FRAME_MAX_PARTS];
+	struct driver_part over[FRAME_MAX_PARTS];
+};
+
 struct descent_driver {
 	struct driver_host host;
 	bool live;
@@ -72,8 +89,10 @@ struct descent_driver {
 	struct rec_descent ask;
 	bool asked, over;
 	struct driver_waited beside;
-	bool arm_waits;	     /* arming waits for entries of callees */
-	bool unacknowledged; /* no REC_ACK yet for the last arming */
+	struct driver_parts *parts;	   /* NULL: the stream has had none; shared by all views */
+	const struct descent_result *kept; /* of a view: its answer */
+	bool arm_waits;			   /* arming waits for entries of callees */
+	bool unacknowledged;		   /* no REC_ACK yet for the last arming */
 	uint32_t epoch;
 	uint32_t nr_armed;
 	struct descent_armed armed[DESCENT_MAX_SITES];
@@ -111,6 +130,11 @@ const struct parsed_call_site *callees_site(const struct descent_driver *d, stru
  */
 const struct rec_site *entry_want(struct descent_driver *d, struct rec_code function, bool *wait);
 void callees_release(struct descent_driver *d);
+
+void parts_take(struct descent_driver *d, const struct rec_parts *parts);
+/* Before the descent changes to `ask`: keep the answer of the present one, or forget all. */
+void parts_turn(struct descent_driver *d, const struct rec_descent *ask);
+void parts_release(struct descent_driver *d);
 
 void names_symbol(struct descent_driver *d, const struct rec_symbol *s);
 void names_module(struct descent_driver *d, const struct rec_module *m);

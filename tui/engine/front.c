@@ -312,6 +312,14 @@ uint32_t front_layers_now(const struct front *f)
 	return f->layers;
 }
 
+void front_bookmark(struct front *f, uint64_t start_ns, uint64_t end_ns, const char *note)
+{
+	struct record rec = {.type = REC_BOOKMARK};
+
+	rec.mark = (struct rec_mark){.at_ns = start_ns, .end_ns = end_ns, .label = note};
+	front_feed(f, &rec);
+}
+
 int front_snapshot(struct front *f, const char *path)
 {
 	struct record mark = {.type = REC_MARK};

@@ -188,6 +188,8 @@ uint64_t front_traces_dropped(const struct front *f);
 
 /* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
+/* Keep a note about a time of the session in the session. */
+void front_bookmark(struct front *f, uint64_t start_ns, uint64_t end_ns, const char *note);
 /* Write the whole stream so far, with a SNAPSHOT record at its end, to this file. 0 or a negative
  * errno. */
 int front_snapshot(struct front *f, const char *path);

@@ -109,7 +109,7 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, s
 		err = write_choice(&w, model_choice(m));
 	rec.type = REC_DESCENT;
 	rec.descent = *driver_asked(d);
-	rec.descent.resumes = 0;
+	rec.descent.resumes = rec.descent.part = 0;
 	if (!err)
 		err = write_one(&w, &rec);
 	if (!err)

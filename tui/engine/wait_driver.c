@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/latency/threads.h"
+#include "analysis/session/frame.h"
 #include "analysis/waits/traces.h"
 #include "tui/engine/name_requests.h"
 
@@ -17,6 +18,8 @@ struct wait_driver {
 	 * it began. */
 	struct waits *of_descent;
 	struct rec_descent asked; /* op 0: no descent has begun */
+	/* of the calls of earlier parts of the operation */
+	struct waits *of_part[FRAME_MAX_PARTS];
 	struct thread_choice choice;
 	bool stale; /* the choice has changed: `waits` begins anew with the next window */
 	bool short_of_memory;
@@ -41,12 +44,21 @@ struct wait_driver *wait_driver_new(const struct descent_driver *names,
 	return w;
 }
 
+static void forget_parts(struct wait_driver *w)
+{
+	for (uint32_t i = 0; i < FRAME_MAX_PARTS; i++) {
+		waits_free(w->of_part[i]);
+		w->of_part[i] = NULL;
+	}
+}
+
 void wait_driver_free(struct wait_driver *w)
 {
 	if (!w)
 		return;
 	waits_free(w->waits);
 	waits_free(w->of_descent);
+	forget_parts(w);
 	name_requests_free(w->requests);
 	thread_choice_release(&w->choice);
 	free(w);
@@ -83,6 +95,27 @@ static void say_short_of_memory(struct wait_driver *w)
 	w->short_of_memory = true;
 }
 
+static bool same_calls(const struct rec_descent *a, const struct rec_descent *b)
+{
+	return a->op == b->op && a->low_ns == b->low_ns && a->high_ns == b->high_ns;
+}
+
+/* The descent is about other calls. Those of an earlier part of the operation keep their chains. */
+static void turn_to(struct wait_driver *w, const struct rec_descent *ask)
+{
+	uint32_t was = w->asked.op == ask->op ? w->asked.part : 0;
+
+	if (was && was <= FRAME_MAX_PARTS && ask->part > was) {
+		waits_free(w->of_part[was - 1]);
+		w->of_part[was - 1] = w->of_descent;
+	} else {
+		waits_free(w->of_descent);
+		forget_parts(w);
+	}
+	w->of_descent = NULL;
+	w->asked = *ask;
+}
+
 /* The chains of the calls that the descent is about are apart from those of all time. */
 static void take_for_descent(struct wait_driver *w, const struct record *rec)
 {
@@ -91,12 +124,8 @@ static void take_for_descent(struct wait_driver *w, const struct record *rec)
 
 	if (!ask || (!of_waits && rec->type != REC_SAMPLE))
 		return;
-	if (w->asked.op != ask->op || w->asked.low_ns != ask->low_ns ||
-	    w->asked.high_ns != ask->high_ns) {
-		waits_free(w->of_descent);
-		w->of_descent = NULL;
-		w->asked = *ask;
-	}
+	if (!same_calls(&w->asked, ask))
+		turn_to(w, ask);
 	if (!w->of_descent && of_waits) {
 		const struct waits_config config = {.no_critical = true,
 						    .calls_only = true,
@@ -160,7 +189,16 @@ struct waits *wait_driver_waits(const struct wait_driver *w)
 
 struct waits *wait_driver_of_descent(const struct wait_driver *w)
 {
-	return w->of_descent;
+	const struct rec_descent *ask = driver_asked(w->names);
+
+	return ask && same_calls(&w->asked, ask) ? w->of_descent : NULL;
+}
+
+struct waits *wait_driver_of_part(const struct wait_driver *w, uint32_t number)
+{
+	if (number == w->asked.part)
+		return w->of_descent;
+	return number && number <= FRAME_MAX_PARTS ? w->of_part[number - 1] : NULL;
 }
 
 static void want_chains(struct wait_driver *w, const struct waits *waits)
@@ -196,6 +234,9 @@ bool wait_driver_names(struct wait_driver *w)
 		want_chains(w, w->waits);
 	if (w->of_descent)
 		want_chains(w, w->of_descent);
+	for (uint32_t i = 0; i < FRAME_MAX_PARTS; i++)
+		if (w->of_part[i])
+			want_chains(w, w->of_part[i]);
 	if (!w->config.no_critical)
 		want_states(w);
 	return name_requests_send(w->requests);

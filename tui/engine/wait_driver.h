@@ -33,5 +33,7 @@ void wait_driver_take(struct wait_driver *w, const struct record *rec);
 struct waits *wait_driver_waits(const struct wait_driver *w);
 /* Its part for the calls that the present descent is about; NULL: nothing was observed since. */
 struct waits *wait_driver_of_descent(const struct wait_driver *w);
+/* The same for the calls of part `number` of the operation (driver_part()). */
+struct waits *wait_driver_of_part(const struct wait_driver *w, uint32_t number);
 /* Request the names that the answers lack. True: no request is outstanding. */
 bool wait_driver_names(struct wait_driver *w);

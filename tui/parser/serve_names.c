@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/session/parameters.h"
+#include "analysis/base/parameters.h"
 #include "tui/parser/serve_internal.h"
 
 enum {

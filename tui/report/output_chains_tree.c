@@ -253,7 +253,8 @@ static void cpu_waits_join(struct printer *p, uint32_t from, uint32_t to)
 	for (uint32_t k = from; k < to; k++) {
 		uint32_t i = p->children[k], at = 0;
 
-		if (nodes[i].layer.state != CHAIN_RUNNABLE || chains_is_handoff(p, i))
+		if (nodes[i].layer.state != CHAIN_RUNNABLE || chains_is_handoff(p, i) ||
+		    nodes[i].layer.why == READY_THROTTLED)
 			continue;
 		while (at < nr && !chains_is_same_task(&nodes[leaders[at]].layer, &nodes[i].layer))
 			at++;

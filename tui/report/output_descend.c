@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
+#include "tui/report/output_descend_parts.h"
 #include "tui/report/sanitise.h"
 
 enum { SENTENCE_FRAMES = 8 };
 
 /* Smaller fractions of the time are not mentioned. */
 #define WORTH_SAYING 0.03
+/* A smaller explained share is rounded to 0%. */
+#define NOTHING 0.0005
 /* Tolerance for the means of a loop and of its calls, which are taken over different calls. */
 #define LOOP_SLACK 1.02
 
@@ -83,6 +86,34 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 const char *report_status(const struct descend_report *r, const struct descent_result *result)
 {
 	return r->no_such_peak ? "no such peak" : descent_status_text(result->status);
+}
+
+void report_doubt(struct buf *out, const struct descend_report *r,
+		  const struct descent_result *result)
+{
+	uint64_t measurable =
+	    result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
+
+	if (!result->nr_paths)
+		return;
+	if (measurable)
+		buf_printf(out,
+			   "in doubt, because calls of less than %s are too short to be measured "
+			   "here, and most of this time is that of the probes: ",
+			   format_time(measurable).s);
+	else if (result->status == DESCENT_PARTLY && result->named < NOTHING)
+		buf_puts(out, "not explained: ");
+	else if (result->status == DESCENT_PARTLY)
+		buf_printf(out,
+			   "partly explained (%s of the time): ", format_percent(result->named).s);
+	else if (result->status == DESCENT_IN_PROGRESS && driver_over(r->driver))
+		buf_printf(out, "not finished, %s of the time explained so far: ",
+			   format_percent(result->explained).s);
+	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END ||
+		 result->status == DESCENT_TOO_FEW)
+		buf_printf(out,
+			   "%s, %s of the time explained: ", descent_status_text(result->status),
+			   format_percent(result->explained).s);
 }
 
 void report_missing(const struct descend_report *r, const struct descent_result *result,
@@ -181,7 +212,7 @@ void report_cause(struct buf *out, const struct cause *c)
 	};
 	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
 
-	buf_puts(out, words[kind]);
+	buf_puts(out, c->wait ? wait_kind_info(c->wait)->text : words[kind]);
 	if (c->name[0]) {
 		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
 		sanitise_puts(out, c->name);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "tui/engine/descent_driver.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/report/output.h"
 #include "tui/report/short_name.h"
 #include "tui/report/words.h"
@@ -29,7 +30,11 @@ struct descend_report {
 	enum peak_names names;
 	/* The waits of these calls (wait_driver_of_descent()); NULL: none were traced. */
 	struct waits *waits;
+	/* Where the waits of each part of the operation are; NULL: `waits` are those of all. */
+	const struct wait_driver *part_waits;
 	bool tracing; /* they are being traced */
+	/* rows of the table of parts that were printed already (output_descend_begin()) */
+	unsigned int rows_printed;
 };
 
 int output_descend_json(const struct descend_report *r, const struct output_options *o, FILE *f);

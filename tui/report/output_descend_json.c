@@ -9,6 +9,7 @@
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "tui/report/json_put.h"
+#include "tui/report/output_descend_parts.h"
 #include "tui/report/output_descend_sampled.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
@@ -183,6 +184,8 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 		return o;
 	}
 	json_put_text(o, "name", c->name);
+	if (c->wait)
+		json_put_text(o, "wait", wait_kind_info(c->wait)->text);
 	n = strtoll(c->detail, &end, 10);
 	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
 		json_put(o, "detail", json_integer(n));
@@ -274,7 +277,7 @@ static json_t *below_json(const struct descent_driver *d, const struct descent_p
 	return list;
 }
 
-static json_t *path_json(const struct descend_report *report, const struct descent_result *r,
+json_t *report_path_json(const struct descend_report *report, const struct descent_result *r,
 			 const struct descent_path *p)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
@@ -419,7 +422,7 @@ json_t *report_paths_json(const struct descend_report *r, const struct descent_r
 	json_t *paths = json_array();
 
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, path_json(r, result, &result->paths[i]));
+		json_append(paths, report_path_json(r, result, &result->paths[i]));
 	return paths;
 }
 
@@ -472,13 +475,19 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 
 int output_descend_json(const struct descend_report *r, const struct output_options *opt, FILE *f)
 {
+	const struct descend_report first = report_first_part(r);
+	struct buf note = {.max = NAME_MAX_BYTES};
 	struct descent_result result;
 	json_t *json;
-	int err = report_result(r, &result);
+	int err = report_result(&first, &result);
 
 	if (err)
 		return err;
-	json = document(r, opt, &result);
+	json = document(&first, opt, &result);
+	report_put_parts_json(json, r);
+	if (report_lacks_parts(&note, r))
+		put_note(json_object_get(json, "notes"), &note);
+	buf_release(&note);
 	err = json_write(json, JSON_LINE, f);
 	descent_result_release(&result);
 	return err;

@@ -69,6 +69,22 @@ static void shares_of(const struct descend_report *r, const struct op *op,
 	*time = part_of(profile_range_sum(p, range), p->sum_ns);
 }
 
+/* The same for the range that was asked for: of a part, as in the table of the parts. */
+static void asked_shares(const struct descend_report *r, const struct op *op,
+			 struct bucket_range range, double *calls, double *time)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	const struct rec_part *part =
+	    parts ? &parts->parts[driver_asked(r->driver)->part - 1] : NULL;
+
+	if (!part) {
+		shares_of(r, op, range, calls, time);
+		return;
+	}
+	*calls = part_of(part->calls, parts->calls);
+	*time = part_of(part->time_ns, parts->time_ns);
+}
+
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out)
 {
 	const struct rec_descent *ask = driver_asked(r->driver);
@@ -83,7 +99,7 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 	if (!now)
 		return false;
 	*out = *now;
-	shares_of(r, op, asked, &out->share_of_calls, &out->share_of_time);
+	asked_shares(r, op, asked, &out->share_of_calls, &out->share_of_time);
 	if (now->range.low >= asked.low && now->range.high <= asked.high &&
 	    profile_range_calls(&op->total, now->range) == profile_range_calls(&op->total, asked))
 		return true;
@@ -139,7 +155,7 @@ static bool slowest_begin(const struct descend_report *r, uint64_t mean_ns, stru
 	if (mean_ns)
 		buf_printf(out, ", %s on average", format_time(mean_ns).s);
 	if (op && op->total.calls) {
-		shares_of(r, op, range, &calls, &time);
+		asked_shares(r, op, range, &calls, &time);
 		buf_printf(out, ", %s of calls and %s of time", format_percent(calls).s,
 			   format_percent(time).s);
 	}
@@ -191,7 +207,7 @@ void report_other_peak(const struct descend_report *r, struct buf *out)
 	struct bucket_range asked;
 	struct text mode;
 
-	if (!ask || !op || ask->choice != DESCENT_MOST_TIME)
+	if (!ask || !op || ask->choice != DESCENT_MOST_TIME || ask->part)
 		return;
 	asked = (struct bucket_range){pt_bucket(ask->low_ns),
 				      ask->high_ns == UINT64_MAX ? PT_BUCKETS

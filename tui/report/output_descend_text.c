@@ -6,6 +6,7 @@
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "tui/report/output_descend_parts.h"
 #include "tui/report/output_descend_sampled.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
@@ -17,8 +18,6 @@ enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 1024, SENTENCE_CAUSES = 3 };
 #define WORTH_A_CLAUSE 0.1
 /* If the host's share exceeds this multiple of the program's own, it is reported first. */
 #define HOST_LEADS 3
-/* A smaller explained share is rounded to 0%. */
-#define NOTHING 0.0005
 
 /* "serve > fetch > usleep at store.c:88, timed sleep" */
 static void put_path(struct buf *out, const struct descend_report *r,
@@ -40,35 +39,6 @@ static void put_path(struct buf *out, const struct descend_report *r,
 		buf_printf(out, ", mostly %s", place.data);
 	buf_release(&place);
 	report_put_meanwhile(out, r, result, p);
-}
-
-/* If the answer is no root cause, begin the sentence with the reason. */
-static void put_doubt(struct buf *out, const struct descend_report *r,
-		      const struct descent_result *result)
-{
-	uint64_t measurable =
-	    result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
-
-	if (!result->nr_paths)
-		return;
-	if (measurable)
-		buf_printf(out,
-			   "in doubt, because calls of less than %s are too short to be measured "
-			   "here, and most of this time is that of the probes: ",
-			   format_time(measurable).s);
-	else if (result->status == DESCENT_PARTLY && result->named < NOTHING)
-		buf_puts(out, "not explained: ");
-	else if (result->status == DESCENT_PARTLY)
-		buf_printf(out,
-			   "partly explained (%s of the time): ", format_percent(result->named).s);
-	else if (result->status == DESCENT_IN_PROGRESS && driver_over(r->driver))
-		buf_printf(out, "not finished, %s of the time explained so far: ",
-			   format_percent(result->explained).s);
-	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END ||
-		 result->status == DESCENT_TOO_FEW)
-		buf_printf(out,
-			   "%s, %s of the time explained: ", descent_status_text(result->status),
-			   format_percent(result->explained).s);
 }
 
 /* The largest path whose cause is in the host (`host`), or in the program; NULL: there is none. */
@@ -229,7 +199,7 @@ static void put_no_peak(struct buf *out, const struct descend_report *r)
 void report_causes(struct buf *out, const struct descend_report *r,
 		   const struct descent_result *result)
 {
-	put_doubt(out, r, result);
+	report_doubt(out, r, result);
 	if (result->nr_paths && result->paths[0].nr_frames)
 		put_causes(out, r, result);
 	else if (result->refused[0])
@@ -481,20 +451,54 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
+/* Append the answer about one range of calls; `number`: of the part, 0: there are none. */
+static int put_answer(struct buf *out, const struct descend_report *r,
+		      const struct output_options *o, uint32_t number)
 {
 	struct descent_result result;
-	struct buf out = {.max = MAX_OUTPUT}, line = {.max = MAX_OUTPUT};
+	struct buf line = {.max = MAX_OUTPUT};
 	int err = report_result(r, &result);
 
 	if (err)
 		return err;
+	if (number)
+		buf_printf(&line, "Part %u: ", number);
 	output_descend_sentence(r, &line);
-	output_wrap(&out, &line, o, "", 0);
+	output_wrap(out, &line, o, "", 0);
 	buf_release(&line);
-	put_paths(&out, r, &result, o);
-	put_status(&out, r, &result, o);
-	output_text_state(&out, r->model, o);
+	put_paths(out, r, &result, o);
+	put_status(out, r, &result, o);
 	descent_result_release(&result);
+	return 0;
+}
+
+static int put_parts(struct buf *out, const struct descend_report *r,
+		     const struct output_options *o)
+{
+	uint32_t nr = driver_parts(r->driver)->nr_parts;
+	struct descend_report part;
+	int err = 0;
+
+	report_put_parts(out, r, o, nr + 2);
+	for (uint32_t i = 1; i <= nr && !err; i++) {
+		if (!report_part(r, i, &part))
+			continue;
+		buf_putc(out, '\n');
+		err = put_answer(out, &part, o, i);
+	}
+	return err;
+}
+
+int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
+{
+	struct buf out = {.max = MAX_OUTPUT}, line = {.max = MAX_OUTPUT};
+	int err;
+
+	err = report_has_parts(r) ? put_parts(&out, r, o) : put_answer(&out, r, o, 0);
+	if (report_lacks_parts(&line, r))
+		output_wrap(&out, &line, o, "Parts:  ", 8);
+	buf_release(&line);
+	output_text_state(&out, r->model, o);
+	out.err = out.err ?: err;
 	return output_text_write(&out, f);
 }

@@ -75,8 +75,13 @@ static void put_kind(struct buf *out, const struct rec_thread_snapshot *snapshot
 
 	buf_puts(out, wait_kind_info(kind)->text);
 	if (s->name[0]) {
-		buf_puts(out, ": ");
+		buf_puts(out, kind == WAIT_QUOTA ? " of " : ": ");
 		put_safe(out, s->name);
+	}
+	if (s->about[0]) {
+		buf_puts(out, " (");
+		put_safe(out, s->about);
+		buf_putc(out, ')');
 	}
 	if (s->waker[0]) {
 		buf_puts(out, s->object == OBJECT_PIPE ? ", whose other end has " : ": ");

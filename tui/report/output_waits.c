@@ -46,6 +46,10 @@ static void put_run(struct buf *out, const struct waits_node *n)
 
 static void put_runnable(struct buf *out, const struct waits_layer *l)
 {
+	if (l->why == READY_THROTTLED) {
+		buf_puts(out, "throttled by the CPU quota");
+		return;
+	}
 	buf_puts(out, "waiting for a CPU");
 	if (l->notes & NOTE_HANDOFF) {
 		put_after(out, " that its waker still used: ", l->what);

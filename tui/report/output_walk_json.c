@@ -69,6 +69,8 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 
 	json_put(o, "kind", json_string(walk_cause_text(p)));
 	json_put_text(o, "name", p->cause.name);
+	if (p->cause.wait)
+		json_put_text(o, "wait", wait_kind_info(p->cause.wait)->text);
 	if (p->cause.detail[0]) {
 		json_put_text(o, "detail", p->cause.detail);
 	} else if (p->nr_pcs) {

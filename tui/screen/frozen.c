@@ -127,23 +127,28 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 	buf_release(&text);
 }
 
-struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
+struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t number)
 {
-	const struct op *op = model_op_peaks(m, number);
-	const struct rec_meta *meta = model_meta(m);
+	const struct op *op = model_op_peaks(m, number),
+			*all = m == run ? op : model_op_by_number(run, number);
+	const struct rec_meta *meta = model_meta(run);
 	struct holder *h;
 	struct buf name = {.max = REMARKS_MAX};
 
-	if (!op)
+	if (!op || !all)
 		return NULL;
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return NULL;
 	arena_init(&h->arena, FROZEN_MAX_BYTES);
 	h->pub.op = *op;
-	h->pub.elapsed_ns = model_elapsed_ns(m);
+	h->pub.run = all->total;
+	h->pub.elapsed_ns = model_elapsed_ns(run);
+	h->pub.past = m != run;
+	h->pub.start_ns = model_since_ns(m);
+	h->pub.end_ns = model_elapsed_ns(m);
 	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
-	h->pub.off = *model_layer_off(m, op->layer);
+	h->pub.off = *model_layer_off(run, op->layer);
 	words_op_name(&name, m, op);
 	h->pub.name = copy_buf(h, &name);
 	buf_release(&name);
@@ -157,7 +162,7 @@ struct frozen_op *frozen_op_new(struct model *m, uint32_t number)
 	h->pub.op.module = copy_text(h, op->module);
 	copy_peaks(h, m, op);
 	copy_open_calls(h, op);
-	copy_slices(h, op);
+	copy_slices(h, all);
 	return &h->pub;
 }
 

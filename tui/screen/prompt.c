@@ -18,6 +18,10 @@ static const char *label(enum prompt_kind kind)
 		return "write view as text to: ";
 	case PROMPT_JUMP:
 		return "jump to (seconds or m:ss): ";
+	case PROMPT_BOOKMARK:
+		return "note of the bookmark: ";
+	case PROMPT_COMPARE:
+		return "compare with (m:ss-m:ss, or a saved session): ";
 	case PROMPT_NONE:
 		break;
 	}

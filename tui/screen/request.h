@@ -70,11 +70,21 @@
 	REQUEST(CODE, "code", "Show the instructions around the selected frame")                   \
 	REQUEST(SHORTER, "shorter-columns", "Less time per column of the heat map")                \
 	REQUEST(LONGER, "longer-columns", "More time per column of the heat map")                  \
-	REQUEST(FIT, "fit", "Show the whole run and all latencies in the heat map")                \
+	REQUEST(FIT, "fit", "Go back to now; then show the whole run and all latencies")           \
 	REQUEST(ZOOM_IN, "zoom-in", "Show fewer latencies in finer rows; timeline: less time")     \
 	REQUEST(ZOOM_OUT, "zoom-out", "Show more latencies; timeline: more time")                  \
 	REQUEST(PER_PROCESS, "per-process", "Chains per process, or per thread again")             \
 	REQUEST(MAP, "map", "Move the cursor in the heat map with the arrow keys")                 \
+	GROUP("Time")                                                                              \
+	REQUEST(EARLIER, "earlier",                                                                \
+		"Show an earlier second or span; in the map: from the cursor on")                  \
+	REQUEST(LATER, "later", "Show a later second or span; in the map: up to the cursor")       \
+	REQUEST(SHORTER_SPAN, "shorter-span", "Show half as much of the past")                     \
+	REQUEST(LONGER_SPAN, "longer-span", "Show twice as much of the past")                      \
+	REQUEST(NOW, "now", "Go back from the past to now")                                        \
+	REQUEST(COMPARE, "compare", "Compare what is shown with another span or a saved session")  \
+	REQUEST(BOOKMARK, "bookmark", "Set a bookmark with a note at the time that is shown")      \
+	REQUEST(NEXT_BOOKMARK, "next-bookmark", "Show the time of the next older bookmark")        \
 	GROUP("Saving")                                                                            \
 	REQUEST(SNAPSHOT, "snapshot", "Write a snapshot of the session to a file")                 \
 	REQUEST(VIEW_TEXT, "view-text", "Write this view as text to a file")                       \

@@ -66,6 +66,7 @@ void screen_free(struct screen *s)
 	while (s->top)
 		pop(s);
 	prompt_close(&s->prompt);
+	model_free(s->past.model);
 	descent_copy_drop(s->descent);
 	free(s);
 }
@@ -93,7 +94,10 @@ void screen_push(struct screen *s, struct view *v)
 
 void screen_show(struct screen *s, enum screen_view root)
 {
-	struct view *v = new_root(s, root);
+	struct view *v;
+
+	screen_past_end(s);
+	v = new_root(s, root);
 
 	if (!v) {
 		screen_message(s, NOTE_ERROR, "out of memory: cannot open this view");
@@ -157,7 +161,7 @@ static void close_view(struct screen *s, enum request request)
 		screen_act(s, (struct screen_action){.type = SCREEN_QUIT});
 }
 
-static void tick_views(struct screen *s)
+void screen_tick_views(struct screen *s)
 {
 	for (struct view *v = s->top; v; v = v->below)
 		if (v->methods->tick)
@@ -169,7 +173,7 @@ void screen_toggle_pause(struct screen *s)
 	s->paused = !s->paused;
 	s->status.paused = s->paused;
 	if (!s->paused)
-		tick_views(s);
+		screen_tick_views(s);
 	screen_act(s, (struct screen_action){.type = SCREEN_PAUSE, .flag = s->paused});
 }
 
@@ -251,7 +255,7 @@ bool screen_request(struct screen *s, enum request request)
 		screen_open_prompt(s, PROMPT_VIEW_TEXT);
 		return true;
 	default:
-		return screen_replay_request(s, request);
+		return screen_past_request(s, request) || screen_replay_request(s, request);
 	}
 }
 
@@ -263,7 +267,8 @@ bool screen_offers(const struct screen *s, enum request request)
 	bool finds = request == REQUEST_SEARCH || request == REQUEST_FIND_NEXT ||
 		     request == REQUEST_FIND_PREVIOUS;
 
-	if ((probes && s->options.replay) || (finds && !m->find && !m->types))
+	if ((probes && s->options.replay) || (finds && !m->find && !m->types) ||
+	    (screen_travels(request) && !m->travels))
 		return false;
 	if (m->types && m->types(s->top) && (request == REQUEST_HELP || request == REQUEST_CLOSE))
 		return false;
@@ -357,7 +362,7 @@ bool screen_tick(struct screen *s, uint64_t now_ns)
 		s->seen_targets = targets;
 		s->content_changed = false;
 		if (!s->paused)
-			tick_views(s);
+			screen_tick_views(s);
 		changed = true;
 	}
 	return changed;
@@ -373,13 +378,22 @@ bool screen_ascii(const struct screen *s)
 	return s->options.ascii;
 }
 
+/* The status line says that the past is shown only where it is. */
+static void draw_status(const struct screen *s, struct grid *g)
+{
+	struct status status = s->status;
+
+	status.past &= s->top->methods->travels;
+	status_draw(&status, s->top->methods->name, g, 0);
+}
+
 void screen_draw(const struct screen *s, struct grid *g)
 {
 	struct rect body = screen_body(g->cols, g->rows);
 
 	grid_clear(g);
 	s->top->methods->draw(s->top, g, body);
-	status_draw(&s->status, s->top->methods->name, g, 0);
+	draw_status(s, g);
 	if (g->rows >= 3 || s->prompt.kind)
 		screen_draw_bottom(s, g);
 	if (s->menu)
@@ -399,7 +413,7 @@ int screen_text(const struct screen *s, struct buf *out)
 	if (!g)
 		return -ENOMEM;
 	v->methods->draw(v, g, (struct rect){0, 1, g->cols, g->rows - 1});
-	status_draw(&s->status, s->top->methods->name, g, 0);
+	draw_status(s, g);
 	err = grid_text(g, out);
 	grid_free(g);
 	return err;

@@ -180,6 +180,8 @@ enum screen_action_type {
 	SCREEN_CHOOSE_THREAD,
 	SCREEN_WAITS_CHANGE, /* flag: enum screen_waits_change */
 	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
+	SCREEN_BOOKMARK,     /* text: the note; at_ns, end_ns: the time that it is about */
+	SCREEN_COMPARE,	     /* text: a file; answer: screen_compare_with(), or a message */
 	SCREEN_RESUME, /* live: go on with the saved descent although latencies have changed */
 };
 
@@ -193,7 +195,7 @@ struct screen_action {
 	uint32_t layers;
 	int flag;
 	int step;
-	uint64_t at_ns;
+	uint64_t at_ns, end_ns;
 	uint32_t module; /* a place in code, with the module's number in REC_MODULE */
 	uint64_t offset;
 };
@@ -211,6 +213,17 @@ unsigned int screen_wants(const struct screen *s);
 
 /* Show one line at the bottom. INFO and WARNING disappear after 5 s or at a key, ERROR at a key. */
 void screen_message(struct screen *s, enum note_level level, const char *text);
+
+/* Two spans or sessions that are compared, the earlier one first. */
+struct screen_diff {
+	struct model *model[2];
+	const char *title[2];
+};
+/*
+ * The answer to SCREEN_COMPARE: compare what is shown with this session. The model is not needed
+ * any more when this returns.
+ */
+void screen_compare_with(struct screen *s, struct model *other, const char *name);
 
 /* An answer to SCREEN_SEARCH. Best first; more than SCREEN_MAX_CANDIDATES are not kept. */
 enum { SCREEN_MAX_CANDIDATES = 64 };

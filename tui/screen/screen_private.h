@@ -30,7 +30,13 @@ struct screen {
 	bool paused;
 	uint64_t seen_elapsed_ns; /* of the model at the last refresh */
 	size_t seen_ops, seen_notes, seen_targets;
-	struct status status;
+	struct status status; /* knows which span of the past is shown */
+	struct {
+		struct model *model;   /* of the span; NULL: the present is shown */
+		uint64_t length_ns;    /* that `[` and `]` show; 0: a slice */
+		uint64_t before_ns[2]; /* the span that was shown before this one; 0, 0: none */
+		uint64_t bookmark;     /* number of the last one that was shown */
+	} past;
 
 	struct prompt prompt;
 	char search[PROMPT_TEXT_MAX]; /* the last accepted search text; "" none */
@@ -73,6 +79,28 @@ void screen_menu_key(struct screen *s, int key);
 /* Carry out a request of KEYMAP_REPLAY. False: it is another one, or there is no saved session. */
 bool screen_replay_request(struct screen *s, enum request request);
 void screen_toggle_pause(struct screen *s);
+/* Let all views copy what they show. */
+void screen_tick_views(struct screen *s);
+
+/* Time travel: screen_past.c. What views that travel show: the session, or a part of it. */
+struct model *screen_model(const struct screen *s);
+bool screen_is_past(const struct screen *s);
+/* Show this part of the session, at least one slice. */
+void screen_past_show(struct screen *s, uint64_t start_ns, uint64_t end_ns);
+/* Show the present from the next tick of the views on. */
+void screen_past_end(struct screen *s);
+/* The part that is shown; in the present: the newest slice. */
+void screen_past_span(const struct screen *s, uint64_t *start_ns, uint64_t *end_ns);
+/* True if the request moves in time. */
+bool screen_travels(enum request request);
+/* Comparisons: screen_compare.c. Write a span that the present one could be compared with. */
+void screen_compare_default(const struct screen *s, char *out, size_t size);
+/* Compare what is shown with another span, or with the session in a file. */
+void screen_compare(struct screen *s, const char *with);
+/* "90", "1.5", "1:30", "1:00:30" to nanoseconds; false when it is no time. */
+bool screen_parse_time(const char *text, uint64_t *ns);
+/* Carry out a request about time. False: another request. */
+bool screen_past_request(struct screen *s, enum request request);
 /* Handle a click on a candidate of the prompt, or on a layer of the menu. */
 void screen_prompt_click(struct screen *s, int target, bool twice);
 void screen_menu_click(struct screen *s, int target);

@@ -35,6 +35,12 @@ void screen_open_prompt(struct screen *s, enum prompt_kind kind)
 		    "not available in a saved session: no other function can be watched");
 		return;
 	}
+	if (kind == PROMPT_BOOKMARK && s->options.replay) {
+		screen_message(
+		    s, NOTE_WARNING,
+		    "a bookmark is kept in its session: set it while measuring, before w");
+		return;
+	}
 	if (kind == PROMPT_WATCH && s->top->methods->keymap == KEYMAP_PICKER) {
 		screen_message(s, NOTE_INFO, "choose a process first");
 		return;
@@ -49,27 +55,28 @@ void screen_open_prompt(struct screen *s, enum prompt_kind kind)
 		snprintf(ending, sizeof(ending), "-%s.txt", s->top->methods->name);
 		default_name(s, ending, name, sizeof(name));
 	}
+	if (kind == PROMPT_COMPARE)
+		screen_compare_default(s, name, sizeof(name));
 	prompt_open(&s->prompt, kind, name);
 	if (kind == PROMPT_WATCH)
 		screen_act(s, (struct screen_action){.type = SCREEN_SEARCH});
 }
 
-/* "90", "1.5", "1:30" to nanoseconds; false when it is no time. */
-static bool parse_time(const char *text, uint64_t *ns)
+bool screen_parse_time(const char *text, uint64_t *ns)
 {
 	char *end;
-	double v, minutes = 0;
+	double v, sum = 0;
 
 	if (!*text || strspn(text, "0123456789.:") != strlen(text))
 		return false;
 	v = strtod(text, &end);
-	if (*end == ':') {
-		minutes = v;
+	for (int parts = 1; *end == ':' && parts < 3; parts++) {
+		sum = 60 * (sum + v);
 		v = strtod(end + 1, &end);
 	}
-	if (*end || v < 0 || minutes < 0 || minutes > 1e7 || v > 1e9)
+	if (*end || v < 0 || v > 1e9 || sum < 0 || sum > 6e8)
 		return false;
-	*ns = (uint64_t)((minutes * 60 + v) * 1e9);
+	*ns = (uint64_t)((sum + v) * 1e9);
 	return true;
 }
 
@@ -105,8 +112,15 @@ static void accept(struct screen *s)
 	case PROMPT_VIEW_TEXT:
 		a.type = SCREEN_VIEW_TEXT_WRITE;
 		break;
+	case PROMPT_COMPARE:
+		screen_compare(s, text);
+		return;
+	case PROMPT_BOOKMARK:
+		a.type = SCREEN_BOOKMARK;
+		screen_past_span(s, &a.at_ns, &a.end_ns);
+		break;
 	case PROMPT_JUMP:
-		if (!parse_time(text, &a.at_ns)) {
+		if (!screen_parse_time(text, &a.at_ns)) {
 			screen_message(s, NOTE_ERROR, "not a time; give seconds or m:ss");
 			return;
 		}
@@ -196,7 +210,7 @@ static int draw_hint(struct grid *g, int x, int y, enum keymap map, const struct
 /* Draw as many hints as fit, and always the one for help if it is offered. */
 static void draw_hints(const struct screen *s, struct grid *g, int y)
 {
-	static const struct view_hint help = {REQUEST_HELP, "help"};
+	static const struct view_hint help = {REQUEST_HELP, "help"}, now = {REQUEST_NOW, "now"};
 	const struct view_methods *m = s->top->methods;
 	const struct view_hint *hint;
 	int x = 1, reserved = 0;
@@ -205,13 +219,15 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 		reserved = draw_hint(g, 0, -1, m->keymap, &help) + 2;
 	if (m->types && m->types(s->top))
 		x += grid_put(g, x, y, g->cols - x, ROLE_PROMPT, "typing:") + 2;
+	if (screen_is_past(s) && m->travels)
+		x += draw_hint(g, x, y, m->keymap, &now) + 2;
 	for (hint = m->hints; hint && hint->request != REQUEST_NONE; hint++) {
-		struct view_hint now = *hint;
+		struct view_hint offer = *hint;
 		int w;
 
-		if (now.request == REQUEST_OPEN && m->opens && m->opens(s->top))
-			now.text = m->opens(s->top);
-		w = draw_hint(g, 0, -1, m->keymap, &now);
+		if (offer.request == REQUEST_OPEN && m->opens && m->opens(s->top))
+			offer.text = m->opens(s->top);
+		w = draw_hint(g, 0, -1, m->keymap, &offer);
 
 		if (!screen_offers(s, hint->request))
 			continue;
@@ -219,7 +235,7 @@ static void draw_hints(const struct screen *s, struct grid *g, int y)
 			reserved = 0;
 		if (x + w + reserved > g->cols)
 			break;
-		x += draw_hint(g, x, y, m->keymap, &now) + 2;
+		x += draw_hint(g, x, y, m->keymap, &offer) + 2;
 	}
 	if (reserved && hint && hint->request != REQUEST_NONE)
 		draw_hint(g, x, y, m->keymap, &help);

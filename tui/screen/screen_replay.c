@@ -51,6 +51,7 @@ bool screen_replay_request(struct screen *s, enum request request)
 	default:
 		return false;
 	}
+	screen_past_end(s);
 	if (s->paused) /* end the pause, so that the step is shown */
 		screen_toggle_pause(s);
 	screen_act(s, a);

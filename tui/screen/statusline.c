@@ -118,15 +118,38 @@ void status_update(struct status *st, struct model *m)
 		st->at_ns = model_elapsed_ns(m);
 }
 
-/* "1:05", "12:00", "3:05:07" */
+/* "1:05", "3:05:07"; with tenths of a second if there is a fraction. */
 static void clock_text(char *out, size_t size, uint64_t ns)
 {
-	unsigned long long s = ns / 1000000000;
+	unsigned long long s = ns / 1000000000, tenths = (ns % 1000000000 + 50000000) / 100000000;
 
+	s += tenths / 10;
+	tenths %= 10;
 	if (s >= 3600)
 		snprintf(out, size, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
 	else
 		snprintf(out, size, "%llu:%02llu", s / 60, s % 60);
+	if (tenths)
+		snprintf(out + strlen(out), size - strlen(out), ".%llu", tenths);
+}
+
+void status_span(char *out, size_t size, uint64_t start_ns, uint64_t end_ns)
+{
+	char from[32], to[32];
+
+	clock_text(from, sizeof(from), start_ns);
+	clock_text(to, sizeof(to), end_ns);
+	snprintf(out, size, "%s-%s", from, to);
+}
+
+/* UTC: a session may come from another place, and its reader need not know the zone. */
+void status_day_time(char *out, size_t size, uint64_t realtime_ns)
+{
+	unsigned long long s = (realtime_ns + 500000000) / 1000000000;
+
+	out[0] = '\0';
+	if (realtime_ns)
+		snprintf(out, size, "%02llu:%02llu:%02llu UTC", s / 3600 % 24, s / 60 % 60, s % 60);
 }
 
 struct status_part {
@@ -137,7 +160,7 @@ struct status_part {
 	bool off;
 };
 
-enum { STATE, COST, SEEN, LOST, TARGET, THREADS, HOST, CLOCK, VIEW, NR_PARTS };
+enum { STATE, COST, SEEN, LOST, TARGET, THREADS, HOST, CLOCK, PAST, VIEW, NR_PARTS };
 
 static void state_part(const struct status *st, struct status_part *p)
 {
@@ -154,6 +177,20 @@ static void state_part(const struct status *st, struct status_part *p)
 	snprintf(p->text, sizeof(p->text), " %s ", word);
 }
 
+/* What is shown is past; the state behind it goes on. The figures on the right are of now, so that
+ * most of them may go first. */
+static void past_parts(const struct status *st, struct status_part *p)
+{
+	char span[80], day[32];
+
+	status_span(span, sizeof(span), st->past_start_ns, st->past_end_ns);
+	status_day_time(day, sizeof(day), st->began_ns ? st->began_ns + st->past_start_ns : 0);
+	snprintf(p[PAST].text, sizeof(p->text), " PAST %s%s%s ", span, day[0] ? ", " : "", day);
+	p[PAST].role = ROLE_PAUSED;
+	p[CLOCK].rank = 1;
+	p[COST].rank = p[SEEN].rank = 4;
+}
+
 static void make_parts(const struct status *st, const char *view, struct status_part *p)
 {
 	char at[32], total[32];
@@ -161,9 +198,9 @@ static void make_parts(const struct status *st, const char *view, struct status_
 	state_part(st, &p[STATE]);
 	snprintf(p[VIEW].text, sizeof(p->text), "%s", view);
 	p[VIEW].rank = 6;
-	clock_text(at, sizeof(at), st->at_ns);
+	clock_text(at, sizeof(at), st->at_ns / 1000000000 * 1000000000);
 	if (st->replay && st->total_ns) {
-		clock_text(total, sizeof(total), st->total_ns);
+		clock_text(total, sizeof(total), st->total_ns / 1000000000 * 1000000000);
 		snprintf(p[CLOCK].text, sizeof(p->text), "%s of %s", at, total);
 	} else if (st->target[0]) {
 		snprintf(p[CLOCK].text, sizeof(p->text), "%s", at);
@@ -187,6 +224,8 @@ static void make_parts(const struct status *st, const char *view, struct status_
 	p[LOST].rank = st->lost || st->tainted_ns ? 0 : 2;
 	p[LOST].role = st->lost || st->tainted_ns ? ROLE_ALERT : ROLE_STATUS;
 	p[COST].right = p[SEEN].right = p[LOST].right = true;
+	if (st->past)
+		past_parts(st, p);
 }
 
 static int width_of(const struct grid *g, const struct status_part *p)
@@ -207,7 +246,7 @@ static void drop_parts(const struct grid *g, struct status_part *p, const char *
 	while (width_of(g, p) > g->cols) {
 		worst = -1;
 		for (int i = 0; i < NR_PARTS; i++)
-			if (!p[i].off && p[i].text[0] && i != STATE &&
+			if (!p[i].off && p[i].text[0] && i != STATE && i != PAST &&
 			    (worst < 0 || p[i].rank > p[worst].rank))
 				worst = i;
 		if (worst < 0)
@@ -222,7 +261,7 @@ static void drop_parts(const struct grid *g, struct status_part *p, const char *
 
 void status_draw(const struct status *st, const char *view, struct grid *g, int y)
 {
-	static const int left[] = {HOST, TARGET, THREADS, STATE, CLOCK, VIEW},
+	static const int left[] = {HOST, TARGET, THREADS, PAST, STATE, CLOCK, VIEW},
 			 right[] = {LOST, SEEN, COST};
 	struct status_part p[NR_PARTS] = {0};
 	int x = 1;

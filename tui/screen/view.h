@@ -30,6 +30,7 @@ struct view_methods {
 	const char *name; /* of this kind of view, for the status line and for file names */
 	enum keymap keymap;
 	const struct view_hint *hints; /* ends with REQUEST_NONE */
+	bool travels; /* shows screen_model(): in the past, what was measured then */
 	void (*close)(struct view *v); /* free the view */
 	void (*draw)(const struct view *v, struct grid *g, struct rect r);
 	/* optional: handle a key before the key tables; true = handled */
@@ -71,6 +72,7 @@ struct view {
  * The views that the screen opens by itself (tui/views/views.h has them). Each function returns a
  * new view that is not yet on the stack, or NULL without memory.
  */
+struct screen_diff;
 struct screen_views {
 	struct view *(*picker)(struct screen *s);
 	struct view *(*operations)(struct screen *s);
@@ -81,4 +83,5 @@ struct screen_views {
 	struct view *(*events)(struct screen *s);
 	struct view *(*threads)(struct screen *s);
 	struct view *(*waits)(struct screen *s, enum screen_waits what);
+	struct view *(*diff)(struct screen *s, const struct screen_diff *d);
 };

@@ -43,7 +43,36 @@ static uint64_t columns_so_far(const struct heatmap_span *span)
 	return n;
 }
 
-/* The window ends at the present time, unless the cursor is further back. */
+/* Move the window to a column that is further back. */
+static void go_back_to(struct heatmap *h, uint64_t at)
+{
+	uint64_t cols = (uint64_t)h->cols, quarter = cols / 4 ? cols / 4 : 1;
+
+	if (at < h->first)
+		h->first = at > cols / 2 ? (at - cols / 2) / quarter * quarter : 0;
+}
+
+/* The columns of the part, at least one. */
+static void set_part(struct heatmap *h, const struct heatmap_span *span)
+{
+	const struct slice part = {.start_ns = span->start_ns, .end_ns = span->end_ns};
+	uint64_t from, to, end;
+
+	if (!span->part)
+		return;
+	columns_of(span, &part, &from, &to);
+	if (!span->cursor)
+		go_back_to(h, from);
+	end = h->first + (uint64_t)h->cols;
+	from = from < h->first ? h->first : from;
+	to = to > end ? end : to;
+	if (from >= to)
+		return;
+	h->part_from = (int)(from - h->first);
+	h->part_to = (int)(to - h->first);
+}
+
+/* The window ends at the present time, unless the cursor or the part is further back. */
 static void set_window(struct heatmap *h, const struct heatmap_span *span)
 {
 	uint64_t n = columns_so_far(span), cols = (uint64_t)h->cols, at;
@@ -54,12 +83,12 @@ static void set_window(struct heatmap *h, const struct heatmap_span *span)
 	if (span->cursor) {
 		at = span->cursor_ns / span->column_ns;
 		at = at >= n ? (n ? n - 1 : 0) : at;
-		if (at < h->first)
-			h->first = at > cols / 2 ? (at - cols / 2) / quarter * quarter : 0;
+		go_back_to(h, at);
 		h->cursor_col = (int)(at - h->first);
 		h->cursor_start_ns = at * span->column_ns;
 		h->cursor_end_ns = h->cursor_start_ns + span->column_ns;
 	}
+	set_part(h, span);
 	h->filled = (int)(n - h->first < cols ? n - h->first : cols);
 }
 
@@ -155,10 +184,23 @@ static void count_buckets(struct heatmap *h, const struct slice *s, int col, int
 	}
 }
 
+/* The calls of the part in each row. */
+static void count_part(struct heatmap *h, const struct profile *part)
+{
+	for (unsigned int i = h->low; i < PT_BUCKETS; i++) {
+		unsigned int row = (i - h->low) / h->per_row;
+
+		if (row >= (unsigned int)h->rows)
+			return;
+		h->row[row] += part->count[i];
+		h->calls += part->count[i];
+	}
+}
+
 static void count_slice(struct heatmap *h, const struct heatmap_span *span, const struct slice *s)
 {
 	uint64_t from, to, parts, end = h->first + (uint64_t)h->cols, cursor;
-	bool in_span = true;
+	bool in_span = !span->part;
 	int col, columns;
 
 	columns_of(span, s, &from, &to);
@@ -247,6 +289,8 @@ int heatmap_init(struct heatmap *h, const struct heatmap_span *span, int cols, i
 	unwatch_off(h, span);
 	for (unsigned int k = 0; k < span->nr_slices; k++)
 		count_slice(h, span, &span->slices[k]);
+	if (span->part && h->cursor_col < 0)
+		count_part(h, span->part);
 	for (size_t i = 0; i < cells; i++)
 		if (h->cell[i] > max)
 			max = h->cell[i];

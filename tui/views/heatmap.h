@@ -32,6 +32,7 @@ struct heatmap {
 	uint64_t calls;		/* their sum */
 	bool *watched;		/* for each column: whether any of its time was watched */
 	int cursor_col, cursor_row; /* -1: none, or not in the window */
+	int part_from, part_to;	    /* columns of the part: [from, to); equal: none in the window */
 	uint64_t cursor_start_ns,
 	    cursor_end_ns; /* time of the calls in `row`; longer than a column if slices are */
 };
@@ -50,6 +51,10 @@ struct heatmap_span {
 	bool cursor;		     /* there is a cursor, whose time must be in the window */
 	uint64_t cursor_ns;
 	unsigned int cursor_bucket;
+	/* a part of the run, which is in the window: without a cursor, `row` counts its calls.
+	 * NULL: no part */
+	const struct profile *part;
+	uint64_t start_ns, end_ns;
 	/* show 1 / 2^zoom of the doublings of `total`, as near to bucket `centre` as possible */
 	unsigned int zoom, centre;
 };

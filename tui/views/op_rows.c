@@ -255,7 +255,7 @@ static void set_range(struct op_rows *r)
 	r->high += (STEP - r->high % STEP) % STEP;
 }
 
-void op_rows_update(struct op_rows *r, struct model *m)
+void op_rows_update(struct op_rows *r, struct model *m, bool last_slice)
 {
 	size_t i, n = model_nr_ops(m);
 
@@ -268,7 +268,7 @@ void op_rows_update(struct op_rows *r, struct model *m)
 
 		if (op->total.calls || op->open || op->abnormal || op->requested[0] ||
 		    op->layer == LAYER_FUNCTION)
-			row_fill(&r->row[r->nr++], m, op, r->last_slice);
+			row_fill(&r->row[r->nr++], m, op, last_slice);
 	}
 	set_range(r);
 	op_rows_arrange(r);

@@ -97,15 +97,14 @@ struct op_rows {
 	size_t nr_ops;		     /* number of operations of the model, with or without calls */
 	enum row_order order;
 	bool reverse;
-	bool last_slice; /* figures of the last slice, not of the whole run */
 	char filter[ROW_FILTER_MAX];
 	int low, high; /* steps that the small histograms span: [low, high) */
 };
 
 void op_rows_release(struct op_rows *r);
-/* Copy the rows from the model, filter and sort them. If memory runs out, the rows stay unchanged.
- */
-void op_rows_update(struct op_rows *r, struct model *m);
+/* Copy the rows from the model, with the figures of its last slice or of all, filter and sort them.
+ * If memory runs out, the rows stay unchanged. */
+void op_rows_update(struct op_rows *r, struct model *m, bool last_slice);
 /* Filter and sort the present rows, within their groups. */
 void op_rows_arrange(struct op_rows *r);
 /* The i-th row shown, or NULL. */

@@ -38,7 +38,7 @@ static void events_close(struct view *v)
 static void events_tick(struct view *v)
 {
 	struct view_events *e = (struct view_events *)v;
-	const struct event_log *log = model_event_log(v->screen->model);
+	const struct event_log *log = model_event_log(screen_model(v->screen));
 	size_t n = event_log_nr(log);
 
 	for (size_t i = 0; i < n; i++) {
@@ -139,7 +139,9 @@ static void events_draw(const struct view *v, struct grid *g, struct rect r)
 				 "what happened");
 	}
 	if (!e->list.n && r.h > head)
-		grid_put_cut(g, r.x + 2, r.y + head, r.w - 2, ROLE_DIM, "nothing has happened yet");
+		grid_put_cut(g, r.x + 2, r.y + head, r.w - 2, ROLE_DIM,
+			     screen_is_past(v->screen) ? "nothing happened in this time"
+						       : "nothing has happened yet");
 	for (int i = 0; i < height && top + i < e->list.n; i++) {
 		grid_target(g, (struct rect){r.x, r.y + head + i, r.w, 1}, top + i);
 		draw_row(e, &e->row[top + i], g, (struct rect){r.x, r.y + head + i, r.w, 1},
@@ -173,7 +175,9 @@ static void open_selected(struct view_events *e)
 	struct screen *s = e->view.screen;
 	const struct event_row *row = e->list.n ? &e->row[e->list.selected] : NULL;
 
-	if (row && row->op && model_op_by_number(s->model, row->op))
+	if (row && row->kind == EVENT_BOOKMARK)
+		screen_past_show(s, row->at_ns, row->last_ns);
+	else if (row && row->op && model_op_by_number(s->model, row->op))
 		screen_push(s, s->views->operation(s, row->op, row->peak));
 	else if (row)
 		screen_message(s, NOTE_INFO, "this event belongs to no operation");
@@ -229,6 +233,7 @@ static const struct view_methods methods = {
     .name = "events",
     .keymap = KEYMAP_PAGER,
     .hints = hints,
+    .travels = true,
     .close = events_close,
     .draw = events_draw,
     .request = events_request,

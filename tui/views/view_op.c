@@ -86,6 +86,9 @@ static void hold_chosen(struct view_op *v, int number)
 	bool settles = !v->touched && v->op && v->op->elapsed_ns < SETTLED_NS;
 	char text[128];
 
+	/* a peak that this part of the past lacks is chosen again where there is one */
+	if (v->op && v->op->past && v->chosen)
+		return;
 	for (unsigned int i = 0; p && settles && i < v->op->op.nr_peaks; i++) {
 		const struct peak *other = &v->op->op.peaks[i];
 
@@ -141,7 +144,8 @@ static void set_detail(struct view_op *v, enum detail detail)
 static void op_tick(struct view *view)
 {
 	struct view_op *v = (struct view_op *)view;
-	struct frozen_op *fresh = frozen_op_new(view->screen->model, v->number);
+	struct frozen_op *fresh =
+	    frozen_op_new(view->screen->model, screen_model(view->screen), v->number);
 	const struct peak *before = view_op_chosen(v, NULL);
 	int number = before ? before->number : 0;
 
@@ -202,6 +206,11 @@ static void open_chosen(struct view_op *v)
 				    view_operation_new(s, f->related[i].op, f->related[i].peak_id));
 		return;
 	}
+	if (v->op->past && !s->options.replay) {
+		screen_message(s, NOTE_INFO,
+			       "a cause is found in calls that come now; 0 goes back to now");
+		return;
+	}
 	v->chosen = p->id; /* the peak of the descent stays chosen */
 	screen_act(s,
 		   (struct screen_action){.type = SCREEN_DESCEND, .op = v->number, .peak = p->id});
@@ -227,6 +236,7 @@ static void all_peaks(struct view_op *v)
 	bool all = !model_lists_all_peaks(s->model);
 
 	model_list_all_peaks(s->model, all);
+	model_list_all_peaks(screen_model(s), all);
 	op_tick(&v->view);
 	screen_message(s, NOTE_INFO,
 		       all ? "all peaks are listed" : "small peaks and shadows are hidden");
@@ -363,7 +373,8 @@ static bool can_descend(const struct view_op *v)
 
 	if (s->options.replay)
 		return view_op_chosen(v, NULL) && s->recorded_descent == v->number;
-	return view_op_chosen(v, NULL) && (layer == LAYER_FUNCTION || layer == LAYER_SYSCALL);
+	return view_op_chosen(v, NULL) && !v->op->past &&
+	       (layer == LAYER_FUNCTION || layer == LAYER_SYSCALL);
 }
 
 static bool op_offers(const struct view *view, enum request request)
@@ -450,6 +461,7 @@ static const struct view_methods methods = {
     .name = "operation",
     .keymap = KEYMAP_OPERATION,
     .hints = hints,
+    .travels = true,
     .close = op_close,
     .draw = view_op_draw,
     .offers = op_offers,

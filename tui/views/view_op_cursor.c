@@ -149,6 +149,27 @@ static void choose_pointed(struct view_op *v)
 	screen_message(v->view.screen, NOTE_INFO, "there is no peak at this latency");
 }
 
+/* Show the past from the column of the cursor on, or up to it: of the span that is shown, the other
+ * end stays; else it is the column. */
+static bool choose_span(struct view_op *v, enum request request)
+{
+	struct screen *s = v->view.screen;
+	struct op_map m;
+	uint64_t start, end;
+
+	if (!map_now(v, &m))
+		return true;
+	start = m.heat.cursor_start_ns;
+	end = m.heat.cursor_end_ns;
+	heatmap_release(&m.heat);
+	if (v->op->past && request == REQUEST_EARLIER && v->op->end_ns > start)
+		end = v->op->end_ns;
+	if (v->op->past && request == REQUEST_LATER && v->op->start_ns < end)
+		start = v->op->start_ns;
+	screen_past_show(s, start, end < v->op->elapsed_ns ? end : v->op->elapsed_ns);
+	return true;
+}
+
 bool view_op_enter_map(struct view_op *v, enum request request)
 {
 	bool up = request == REQUEST_UP;
@@ -187,6 +208,8 @@ bool view_op_map_request(struct view_op *v, enum request request)
 		change_columns(v, request == REQUEST_LONGER ? 1 : -1);
 		return true;
 	case REQUEST_FIT:
+		if (screen_is_past(v->view.screen))
+			return screen_past_request(v->view.screen, REQUEST_NOW);
 		v->column_ns = 0;
 		v->zoom = 0;
 		return true;
@@ -203,5 +226,7 @@ bool view_op_map_request(struct view_op *v, enum request request)
 		v->pane = PANE_PEAKS;
 		return true;
 	}
+	if (request == REQUEST_EARLIER || request == REQUEST_LATER)
+		return choose_span(v, request);
 	return move_cursor(v, request);
 }

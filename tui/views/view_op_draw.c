@@ -204,7 +204,7 @@ static struct heatmap_span span_of(const struct view_op *v, int cols)
 	return (struct heatmap_span){
 	    .slices = op->slices,
 	    .nr_slices = op->nr_slices,
-	    .total = &op->total,
+	    .total = &v->op->run,
 	    .elapsed_ns = v->op->elapsed_ns,
 	    .interval_ns = v->op->interval_ns,
 	    .column_ns = v->column_ns
@@ -217,6 +217,9 @@ static struct heatmap_span span_of(const struct view_op *v, int cols)
 	    .cursor = v->pane == PANE_MAP,
 	    .cursor_ns = v->cursor_ns,
 	    .cursor_bucket = v->cursor_bucket,
+	    .part = v->op->past ? &op->total : NULL,
+	    .start_ns = v->op->start_ns,
+	    .end_ns = v->op->end_ns,
 	    .zoom = v->zoom,
 	    .centre = v->centre,
 	};

@@ -64,6 +64,7 @@ static void draw_heading(const struct view_op *v, const struct heatmap *h, struc
 	grid_put_cut(g, l->bars.x, y, l->bars.w + l->brackets.w, ROLE_HEADING,
 		     l->bars.w < 20 ? "calls (log)"
 		     : cursor	    ? "calls at this time (log)"
+		     : v->op->past  ? "calls of this span (log)"
 				    : "calls shown here (log)");
 }
 
@@ -202,6 +203,16 @@ static void draw_brackets(const struct op *op, const struct op_bracket *b,
 	}
 }
 
+/* The time axis, on which a bar marks the part of the past that is shown. */
+static void draw_times(const struct heatmap *h, struct grid *g, struct rect r)
+{
+	heatmap_draw_times(h, g, r);
+	for (int col = h->part_from; col < h->part_to && col < r.w; col++)
+		if (col != h->cursor_col)
+			grid_put(g, r.x + col, r.y, 1, ROLE_FOCUS,
+				 theme_glyph(GLYPH_BAR, g->ascii));
+}
+
 void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m)
 {
 	const struct op_layout *l = &m->layout;
@@ -215,7 +226,7 @@ void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_m
 	grid_target(g, l->map, OP_TARGET_MAP);
 	heatmap_draw(h, g, l->map);
 	if (l->times.h)
-		heatmap_draw_times(h, g, l->times);
+		draw_times(h, g, l->times);
 	draw_bars(h, g, l->bars, range);
 	if (l->brackets.w) {
 		draw_shadows(&v->op->op, h, g, l->brackets);

@@ -50,9 +50,14 @@ static void ops_tick(struct view *v)
 	struct view_operations *o = (struct view_operations *)v;
 	struct model *m = v->screen->model;
 
-	op_rows_update(&o->rows, m);
-	tell_own_code(o, m);
+	op_rows_update(&o->rows, screen_model(v->screen),
+		       o->last_slice && !screen_is_past(v->screen));
+	tell_own_code(o, screen_model(v->screen));
 	follow_rows(o);
+	o->span[0] = '\0';
+	if (screen_is_past(v->screen))
+		status_span(o->span, sizeof(o->span), v->screen->status.past_start_ns,
+			    v->screen->status.past_end_ns);
 	o->nr_notes = model_nr_notes(m);
 	o->note[0] = '\0';
 	if (o->nr_notes)
@@ -191,8 +196,11 @@ static bool ops_request(struct view *v, enum request request, int key)
 		screen_push(v->screen, view_columns_new(o));
 		return true;
 	case REQUEST_SPAN:
-		o->rows.last_slice = !o->rows.last_slice;
-		if (!v->screen->paused)
+		o->last_slice = !o->last_slice;
+		if (screen_is_past(v->screen))
+			screen_message(v->screen, NOTE_INFO,
+				       "the past is shown; this applies when you go back to now");
+		else if (!v->screen->paused)
 			ops_tick(v);
 		else
 			screen_message(v->screen, NOTE_INFO,
@@ -271,6 +279,7 @@ static const struct view_methods methods = {
     .name = "operations",
     .keymap = KEYMAP_OPERATIONS,
     .hints = hints,
+    .travels = true,
     .close = ops_close,
     .draw = view_ops_draw,
     .offers = ops_offers,

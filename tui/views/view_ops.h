@@ -14,6 +14,8 @@ struct view_operations {
 	char note[256];	   /* the latest note */
 	char own[96];	   /* how much CPU the targets use outside of system calls; "": not much */
 	size_t nr_notes;
+	bool last_slice; /* figures of the last slice, not of the whole run */
+	char span[64];	 /* the span of the past that the rows are of; "": none */
 };
 
 void view_ops_draw(const struct view *v, struct grid *g, struct rect r);

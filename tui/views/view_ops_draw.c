@@ -282,7 +282,9 @@ static void foot_text(const struct view_operations *o, const struct grid *g, cha
 {
 	const char *dot = theme_glyph(GLYPH_DOT, g->ascii);
 	int at = snprintf(text, n, "%d of %zu %s %s", o->list.n, o->rows.nr, dot,
-			  o->rows.last_slice ? "last slice" : "whole run");
+			  o->span[0]	  ? o->span
+			  : o->last_slice ? "last slice"
+					  : "whole run");
 
 	if (o->rows.filter[0] && at > 0 && (size_t)at < n)
 		snprintf(text + at, n - (size_t)at, " %s filter: %s", dot, o->rows.filter);

@@ -10,4 +10,5 @@ const struct screen_views all_views = {
     .events = view_events_new,
     .threads = view_threads_new,
     .waits = view_waits_new,
+    .diff = view_diff_new,
 };

@@ -17,6 +17,7 @@ struct view *view_information_new(struct screen *s);
 struct view *view_events_new(struct screen *s);
 struct view *view_threads_new(struct screen *s);
 struct view *view_waits_new(struct screen *s, enum screen_waits what);
+struct view *view_diff_new(struct screen *s, const struct screen_diff *d);
 /* Select the first line with this text as soon as there is one. `v` may be NULL. */
 void view_waits_seek(struct view *v, const char *text);
 

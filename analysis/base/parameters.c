@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analysis/session/parameters.h"
+#include "analysis/base/parameters.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the functions of a kernel stack tell about a sleep. */
+#include <stddef.h>
+#include <string.h>
+
+#include "analysis/waits/kinds.h"
+
+/* Recognises a function by the begin of its name. Each match in the list sets its hint. */
+static const struct {
+	const char *prefix;
+	uint32_t hint;
+} functions[] = {
+    {"rwsem_down_", HINT_LOCK},
+    {"__mutex_lock", HINT_LOCK},
+    {"__ww_mutex_lock", HINT_LOCK},
+    {"percpu_rwsem_wait", HINT_LOCK},
+    {"percpu_down_", HINT_LOCK},
+    {"__down", HINT_LOCK},
+    {"rt_mutex_slowlock", HINT_LOCK},
+    {"synchronize_rcu", HINT_GRACE},
+    {"__wait_rcu_gp", HINT_GRACE},
+    {"synchronize_srcu", HINT_GRACE},
+    {"__synchronize_srcu", HINT_GRACE},
+    {"rcu_barrier", HINT_GRACE},
+    {"__flush_work", HINT_FLUSH},
+    {"__flush_workqueue", HINT_FLUSH},
+    {"flush_workqueue", HINT_FLUSH},
+    {"handle_mm_fault", HINT_PAGE},
+    {"exc_page_fault", HINT_PAGE},
+    {"asm_exc_page_fault", HINT_PAGE},
+    {"do_user_addr_fault", HINT_PAGE},
+    {"do_swap_page", HINT_SWAP},
+    {"io_schedule", HINT_IO},
+    {"submit_bio_wait", HINT_IO},
+    {"bit_wait_io", HINT_IO},
+    {"pipe_read", HINT_PIPE_READ},
+    {"anon_pipe_read", HINT_PIPE_READ},
+    {"fifo_pipe_read", HINT_PIPE_READ},
+    {"pipe_write", HINT_PIPE_WRITE},
+    {"anon_pipe_write", HINT_PIPE_WRITE},
+    {"fifo_pipe_write", HINT_PIPE_WRITE},
+    {"fifo_open", HINT_FIFO},
+    {"tty_read", HINT_TERMINAL},
+    {"n_tty_read", HINT_TERMINAL},
+    {"eventfd_read", HINT_EVENT},
+    {"request_wait_answer", HINT_SERVED},
+    {"__fuse_simple_request", HINT_SERVED},
+    {"fuse_simple_request", HINT_SERVED},
+    {"rpc_wait_bit_killable", HINT_SERVED},
+    {"jbd2_", HINT_JOURNAL},
+    {"do_get_write_access", HINT_JOURNAL},
+    {"wait_transaction_locked", HINT_JOURNAL},
+    {"xlog_", HINT_JOURNAL},
+    {"xfs_log_force", HINT_JOURNAL},
+    {"btrfs_commit_transaction", HINT_JOURNAL},
+    {"btrfs_wait_for_commit", HINT_JOURNAL},
+    {"balance_dirty_pages", HINT_THROTTLED},
+    {"folio_wait_writeback", HINT_WRITEBACK},
+    {"wait_on_page_writeback", HINT_WRITEBACK},
+    {"__filemap_fdatawait_range", HINT_WRITEBACK},
+    {"wb_wait_for_completion", HINT_WRITEBACK},
+    {"try_to_free_pages", HINT_RECLAIM},
+    {"try_to_free_mem_cgroup_pages", HINT_RECLAIM},
+    {"shrink_", HINT_RECLAIM},
+    {"reclaim_throttle", HINT_RECLAIM},
+    {"compact_zone", HINT_COMPACTION},
+    {"try_to_compact_pages", HINT_COMPACTION},
+    {"wait_for_vfork_done", HINT_VFORK},
+    {"kthread", HINT_KTHREAD},
+    {"worker_thread", HINT_KTHREAD},
+    {"do_softirq", HINT_SOFTIRQ},
+    {"__do_softirq", HINT_SOFTIRQ},
+    {"handle_softirqs", HINT_SOFTIRQ},
+    {"__dev_queue_xmit", HINT_SENDS},
+    {"dev_queue_xmit", HINT_SENDS},
+    {"ip_finish_output", HINT_SENDS},
+    {"ip6_finish_output", HINT_SENDS},
+    {"netif_rx", HINT_SENDS},
+    {"__send_signal", HINT_SIGNAL},
+    {"signal_wake_up_state", HINT_SIGNAL},
+    {"asm_sysvec_", HINT_INTERRUPT},
+    {"sysvec_", HINT_INTERRUPT},
+    {"common_interrupt", HINT_INTERRUPT},
+    {"asm_common_interrupt", HINT_INTERRUPT},
+    {"__irq_exit_rcu", HINT_INTERRUPT},
+};
+
+/* Functions between the one that wants a lock and the first one with HINT_LOCK. */
+static const char *const lock_wrappers[] = {
+    "down_", "__down_", "percpu_down_", "__percpu_down_", "mmap_read_lock", "mmap_write_lock",
+};
+
+/*
+ * Functions that want a lock themselves which only they and the like want. To write to a file
+ * system takes a lock that only a freeze of the file system takes from writers.
+ */
+static const struct {
+	const char *prefix;
+	uint32_t hint;
+} lock_callers[] = {
+    {"vm_mmap_pgoff", HINT_ADDRESS_SPACE},
+    {"__vm_munmap", HINT_ADDRESS_SPACE},
+    {"do_mprotect_pkey", HINT_ADDRESS_SPACE},
+    {"do_madvise", HINT_ADDRESS_SPACE},
+    {"madvise_lock", HINT_ADDRESS_SPACE},
+    {"lock_mm_and_find_vma", HINT_ADDRESS_SPACE},
+    {"do_user_addr_fault", HINT_ADDRESS_SPACE},
+    {"__do_sys_brk", HINT_ADDRESS_SPACE},
+    {"__x64_sys_brk", HINT_ADDRESS_SPACE},
+    {"__do_sys_mremap", HINT_ADDRESS_SPACE},
+    {"__x64_sys_mremap", HINT_ADDRESS_SPACE},
+    {"__mm_populate", HINT_ADDRESS_SPACE},
+    {"do_mlock", HINT_ADDRESS_SPACE},
+    {"dup_mm", HINT_ADDRESS_SPACE},
+    {"exit_mmap", HINT_ADDRESS_SPACE},
+    {"__access_remote_vm", HINT_ADDRESS_SPACE},
+    {"vfs_write", HINT_FROZEN_FILES},
+    {"vfs_iter_write", HINT_FROZEN_FILES},
+    {"vfs_iocb_iter_write", HINT_FROZEN_FILES},
+    {"do_iter_write", HINT_FROZEN_FILES},
+    {"aio_write", HINT_FROZEN_FILES},
+    {"io_write", HINT_FROZEN_FILES},
+    {"vfs_fallocate", HINT_FROZEN_FILES},
+    {"vfs_copy_file_range", HINT_FROZEN_FILES},
+    {"do_sendfile", HINT_FROZEN_FILES},
+    {"do_splice", HINT_FROZEN_FILES},
+    {"do_ftruncate", HINT_FROZEN_FILES},
+    {"do_sys_ftruncate", HINT_FROZEN_FILES},
+    {"mnt_want_write", HINT_FROZEN_FILES},
+    {"sb_start_", HINT_FROZEN_FILES},
+    {"__sb_start_", HINT_FROZEN_FILES},
+    {"ext4_page_mkwrite", HINT_FROZEN_FILES},
+    {"filemap_page_mkwrite", HINT_FROZEN_FILES},
+    {"btrfs_page_mkwrite", HINT_FROZEN_FILES},
+};
+
+static bool begins(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* What is known of the lock that function `name` of a stack wants. */
+static uint32_t hint_of_lock(const char *name)
+{
+	for (size_t i = 0; i < sizeof(lock_callers) / sizeof(lock_callers[0]); i++) {
+		if (begins(name, lock_callers[i].prefix))
+			return lock_callers[i].hint;
+	}
+	return 0;
+}
+
+static bool is_lock_wrapper(const char *name)
+{
+	for (size_t i = 0; i < sizeof(lock_wrappers) / sizeof(lock_wrappers[0]); i++) {
+		if (begins(name, lock_wrappers[i]))
+			return true;
+	}
+	return false;
+}
+
+uint32_t wait_hints(const char *kernel)
+{
+	const char *caller = "";
+	uint32_t hints = 0;
+
+	while (*kernel) {
+		bool locked = hints & HINT_LOCK;
+
+		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+			/* what a soft interrupt sends is an answer, and not what it runs for */
+			if (functions[i].hint == HINT_SENDS && hints & HINT_SOFTIRQ)
+				continue;
+			if (begins(kernel, functions[i].prefix))
+				hints |= functions[i].hint;
+		}
+		if (hints & HINT_LOCK && !locked)
+			hints |= hint_of_lock(caller);
+		if (!is_lock_wrapper(kernel))
+			caller = kernel;
+		kernel += strcspn(kernel, ";");
+		kernel += *kernel == ';';
+	}
+	/* the kernel leaves its lock functions out of the stacks of other tasks */
+	if (hint_of_lock(caller) == HINT_ADDRESS_SPACE)
+		hints |= HINT_LOCK | HINT_ADDRESS_SPACE;
+	return hints;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The parts of an operation's time: as a table and as JSON. */
+#include "tui/report/output_descend_parts.h"
+
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "analysis/descent/parts.h"
+#include "tui/report/json_put.h"
+#include "tui/report/sanitise.h"
+
+enum { MAX_OUTPUT = 1 << 20, SHARE_COLUMNS = 2 + FORMAT_PERCENT_WIDTH + 2 };
+
+/* A second cause with this share of a part's time is named beside the largest one. */
+#define WORTH_NAMING 0.1
+/* A smaller rest is not mentioned. */
+#define WORTH_SAYING 0.01
+
+bool report_has_parts(const struct descend_report *r)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+
+	return parts && parts->nr_parts > 1;
+}
+
+bool report_part(const struct descend_report *r, uint32_t number, struct descend_report *out)
+{
+	const struct descent_driver *d = driver_part(r->driver, number);
+
+	if (!d)
+		return false;
+	*out = *r;
+	out->driver = d;
+	if (r->part_waits)
+		out->waits = wait_driver_of_part(r->part_waits, number);
+	return true;
+}
+
+struct descend_report report_first_part(const struct descend_report *r)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	struct descend_report first;
+
+	for (uint32_t i = 1; parts && i <= parts->nr_parts; i++)
+		if (report_part(r, i, &first))
+			return first;
+	return *r;
+}
+
+/* The state of a part into which there was no descent. */
+static enum descent_status state_without(const struct descend_report *r, uint32_t number)
+{
+	struct descent_result last;
+	enum descent_status status = DESCENT_IN_PROGRESS;
+
+	if (driver_parts(r->driver)->parts[number - 1].few)
+		return DESCENT_TOO_FEW;
+	if (!report_result(r, &last)) {
+		if (last.status == DESCENT_TARGET_END)
+			status = last.status;
+		descent_result_release(&last);
+	}
+	return status;
+}
+
+static double part_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* ---- the table */
+
+static void put_heading(struct buf *out, const struct descend_report *r)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	double seconds = (double)parts->covered_ns / 1e9,
+	       threads = part_of(parts->time_ns, parts->covered_ns);
+
+	words_op_function(out, r->model, model_op_by_number(r->model, parts->op));
+	if (seconds > 0)
+		buf_printf(out, ", %s calls/s", format_rate((double)parts->calls / seconds).s);
+	if (threads > 1)
+		buf_printf(out, ", the time of %.1f threads:\n", threads);
+	else
+		buf_printf(out, ", %s of a thread:\n", format_percent(threads).s);
+}
+
+/* "7.6% of calls, 1.5-4.2 ms" */
+static void put_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p)
+{
+	buf_printf(out, "%s of calls, ", format_percent(part_of(p->calls, parts->calls)).s);
+	if (p->high_ns == UINT64_MAX)
+		buf_printf(out, "%s and more", format_time(p->low_ns).s);
+	else
+		buf_puts(out, format_range(p->low_ns, p->high_ns).s);
+}
+
+/* "fetch > usleep, timed sleep": what the part's function calls, and what happens there. */
+static void put_path(struct buf *out, const struct descend_report *part,
+		     const struct descent_result *result, const struct descent_path *p)
+{
+	unsigned int named = report_frames_named(result, p);
+	struct buf place = {.max = MAX_OUTPUT};
+
+	for (unsigned int i = 1; i < named; i++) {
+		i = 1 + report_frame_between(out, i - 1, named - 1);
+		report_name(out, part, &result->nodes[p->frames[i]]);
+	}
+	buf_puts(out, named > 1 ? ", " : "");
+	report_path_cause(out, part->driver, p);
+	if (report_where(&place, part->driver, p))
+		buf_printf(out, ", mostly %s", place.data);
+	buf_release(&place);
+}
+
+/* What takes the time of a part: its largest path, and the largest of the host or of the program
+ * beside it. */
+static void put_answer(struct buf *out, const struct descend_report *part)
+{
+	const struct descent_path *first, *p;
+	struct descent_result result;
+
+	if (report_result(part, &result)) {
+		buf_puts(out, "no memory");
+		return;
+	}
+	first = result.paths;
+	if (!result.nr_paths || !first->nr_frames) {
+		buf_printf(out, driver_over(part->driver) ? "no cause was found (%s)" : "%s",
+			   report_status(part, &result));
+	} else {
+		report_doubt(out, part, &result);
+		put_path(out, part, &result, first);
+		for (p = first + 1; p < first + result.nr_paths; p++)
+			if (cause_of_host(p->cause.kind) != cause_of_host(first->cause.kind))
+				break;
+		if (p < first + result.nr_paths && p->share >= WORTH_NAMING) {
+			buf_printf(out, "; %s of it ", format_percent(p->share).s);
+			put_path(out, part, &result, p);
+		}
+	}
+	descent_result_release(&result);
+}
+
+/* The number of columns that put_calls() takes at most. */
+static unsigned int calls_columns(const struct rec_parts *parts)
+{
+	struct buf text = {.max = MAX_OUTPUT};
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < parts->nr_parts; i++) {
+		buf_reset(&text);
+		put_calls(&text, parts, &parts->parts[i]);
+		most = text.len > most ? text.len : most;
+	}
+	buf_release(&text);
+	return (unsigned int)most;
+}
+
+static void put_row(struct buf *out, const struct descend_report *r, const struct output_options *o,
+		    uint32_t number)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	const struct rec_part *p = &parts->parts[number - 1];
+	struct buf begin = {.max = MAX_OUTPUT}, text = {.max = MAX_OUTPUT};
+	unsigned int columns = calls_columns(parts);
+	struct descend_report part;
+
+	put_calls(&text, parts, p);
+	buf_printf(&begin, "  %s  %-*s  ",
+		   format_percent_fixed(part_of(p->time_ns, parts->time_ns)).s, (int)columns,
+		   text.data ? text.data : "");
+	buf_reset(&text);
+	if (report_part(r, number, &part))
+		put_answer(&text, &part);
+	else if (p->few)
+		buf_printf(&text, "too few calls to find a cause: %s", format_count(p->calls).s);
+	else
+		buf_puts(&text, "no cause was looked for: there was no time left");
+	output_wrap(out, &text, o, begin.data ? begin.data : "", SHARE_COLUMNS + columns + 2);
+	buf_release(&begin);
+	buf_release(&text);
+}
+
+void report_put_parts(struct buf *out, const struct descend_report *r,
+		      const struct output_options *o, unsigned int end)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	double rest = parts_rest(parts);
+
+	for (unsigned int row = r->rows_printed; row < end && row < parts->nr_parts + 2; row++) {
+		if (!row)
+			put_heading(out, r);
+		else if (row <= parts->nr_parts)
+			put_row(out, r, o, row);
+		else if (rest >= WORTH_SAYING)
+			buf_printf(out, "  %s  in other calls\n", format_percent_fixed(rest).s);
+	}
+}
+
+int output_descend_begin(struct descend_report *r, const struct output_options *o, FILE *f)
+{
+	unsigned int end = driver_asked(r->driver)->part;
+	struct buf out = {.max = MAX_OUTPUT};
+
+	if (!report_has_parts(r) || end <= r->rows_printed)
+		return 0;
+	report_put_parts(&out, r, o, end);
+	r->rows_printed = end;
+	return output_text_write(&out, f);
+}
+
+bool report_lacks_parts(struct buf *out, const struct descend_report *r)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	struct descend_report part;
+	double few = 0, later = 0;
+
+	for (uint32_t i = 1; parts && i <= parts->nr_parts; i++)
+		if (!report_part(r, i, &part))
+			*(parts->parts[i - 1].few ? &few : &later) +=
+			    part_of(parts->parts[i - 1].time_ns, parts->time_ns);
+	if (few > 0)
+		buf_printf(out, "%s of the time is in calls that are too few to find their cause",
+			   format_percent(few).s);
+	if (later > 0)
+		buf_printf(out,
+			   "%s%s of the time was not looked into, because the descent ended "
+			   "before: give it a longer --timeout",
+			   few > 0 ? "; " : "", format_percent(later).s);
+	return few > 0 || later > 0;
+}
+
+/* ---- JSON */
+
+static json_t *part_json(const struct descend_report *r, uint32_t number)
+{
+	static const char *const kinds[PART_KINDS] = {
+	    [PART_PEAK] = "peak", [PART_SHADOW] = "shadow", [PART_TAIL] = "tail"};
+	const struct rec_parts *parts = driver_parts(r->driver);
+	const struct rec_part *p = &parts->parts[number - 1];
+	const struct op *op = model_op_peaks(r->model, r->op);
+	enum descent_status status = DESCENT_IN_PROGRESS;
+	struct descent_result result = {.nr_paths = 0};
+	json_t *o = json_object(), *paths = json_array();
+	struct descend_report part;
+	struct peak peak;
+
+	json_put_share(o, "share_of_time", part_of(p->time_ns, parts->time_ns));
+	json_put_share(o, "share_of_calls", part_of(p->calls, parts->calls));
+	json_put_u64(o, "low_ns", p->low_ns);
+	if (p->high_ns != UINT64_MAX)
+		json_put_u64(o, "high_ns", p->high_ns);
+	json_put(o, "kind", json_string(p->kind < PART_KINDS ? kinds[p->kind] : "tail"));
+	json_put_u64(o, "calls", p->calls);
+	if (p->calls)
+		json_put_u64(o, "mean_ns", p->time_ns / p->calls);
+	if (parts->covered_ns)
+		json_put(o, "rate_hz",
+			 json_real((double)p->calls * 1e9 / (double)parts->covered_ns));
+	if (!report_part(r, number, &part)) {
+		status = state_without(r, number);
+	} else if (report_result(&part, &result)) {
+		json_fail();
+	} else {
+		status = result.status;
+		if (p->kind == PART_PEAK && op && report_peak(&part, op, &peak))
+			json_put(o, "peak", output_json_peak(r->model, op, &peak));
+		json_put_u64(o, "calls_used", result.calls_used);
+	}
+	json_put(o, "status", json_string(descent_status_text(status)));
+	json_put_share(o, "explained", result.explained);
+	for (unsigned int i = 0; i < result.nr_paths; i++)
+		json_append(paths, report_path_json(&part, &result, &result.paths[i]));
+	json_put(o, "paths", paths);
+	descent_result_release(&result);
+	return o;
+}
+
+void report_put_parts_json(json_t *o, const struct descend_report *r)
+{
+	const struct rec_parts *parts = driver_parts(r->driver);
+	json_t *list;
+
+	if (!parts)
+		return;
+	list = json_array();
+	for (uint32_t i = 1; i <= parts->nr_parts; i++)
+		json_append(list, part_json(r, i));
+	json_put(o, "parts", list);
+	json_put_share(o, "rest", parts_rest(parts));
+}
