@@ -21,9 +21,9 @@ uint64_t snapshots_since_start(const struct collector *c, uint64_t at)
 	return at;
 }
 
-void group_path(const struct pt_group *g, char *out, size_t n)
+void quota_owner(const struct pt_quota *q, char *out, size_t n)
 {
-	(void)g;
+	(void)q;
 	(void)n;
 	*out = '\0';
 }
