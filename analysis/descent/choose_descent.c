@@ -172,9 +172,8 @@ int choose_whole(struct model *m, uint32_t number, const struct descent_question
 	const struct op *op = model_op_peaks(m, number);
 
 	parts->all = (struct rec_parts){.nr_parts = 0};
-	/* shares of times that cannot be measured say nothing; short calls are for samples */
-	if (err || question_names_calls(q) || op->below_measurable || ask->sampled ||
-	    (is_short(op, (double)profile_quantile(&op->total, 0.5)) && may_sample(m, op, q)))
+	/* shares of times that cannot be measured say nothing */
+	if (err || question_names_calls(q) || op->below_measurable || ask->sampled)
 		return err;
 	parts_divide(op, model_covered_ns(op, (double)model_elapsed_ns(m)), parts);
 	if (waited_s < PARTS_S && waited_s <= q->timeout_s / 3 &&

@@ -147,7 +147,7 @@ def complete(*words):
 def completes():
     verbs, options = table()
     equal("verbs", sorted(set(complete("")) & set(verbs)), sorted(v for v in verbs if v != "screen"))
-    equal("w", [w for w in complete("w") if w in verbs], ["watch"])
+    equal("w", [w for w in complete("w") if w in verbs], ["watch", "why"])
     for verb in verbs:
         if verb != "screen":
             mine = {o for o, takers in options.items() if verb in takers} - IGNORED

@@ -76,7 +76,7 @@ def killed():
             program.signal(signal.SIGKILL)
             program.wait()
             status, replay = run_peaktop("watch", "-r", path, "--json")
-            equal("exit status of the replay (%s)" % replay.error_text(), status, 0)
+            equal("exit status of the replay (%s; %s)" % (replay.document()["notes"], replay.error_text()), status, 0)
             check(replay.document()["elapsed_ns"] >= before, "less than what could be read before the kill")
             why(path, status=0 if why_has_calls(path) else 1)
             check(os.path.getsize(path) <= 1 << 20, "the ring has %d bytes" % os.path.getsize(path))
