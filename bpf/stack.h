@@ -99,8 +99,8 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
 	r->head.at = bpf_ktime_get_ns();
-	/* compare the pointer itself: the compiler would remember `anywhere` instead, which tells an
-	 * older verifier nothing about the pointer */
+	/* compare the pointer itself: the compiler would remember `anywhere` instead, which tells
+	 * an older verifier nothing about the pointer */
 	barrier_var(d);
 	r->cfa = d ? frame_of_f0(d) : 0;
 	r->sleeps = sleeps;

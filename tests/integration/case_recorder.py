@@ -64,13 +64,36 @@ def one_function():
     equal("cause", call["paths"][0]["cause"]["kind"], "sleep")
 
 
+def new_ring(path, old):
+    """Wait for a recorder to replace the ring that was there, by its inode; the inode of the new one."""
+    wait_for(lambda: os.path.exists(path) and os.stat(path).st_ino != old, "a ring of this recorder")
+    return os.stat(path).st_ino
+
+
+@case("kill -9 of the recorder at its start: the ring opens, or says that nothing is in it")
+def killed_early():
+    path, old = os.path.join(scratch(), "ring"), None
+    t = Target("one_slow", "pipe", wait=False)
+    for _ in range(4):
+        program = recorder(t, path)
+        old = new_ring(path, old)
+        program.signal(signal.SIGKILL)
+        program.wait()
+        status, replay = run_peaktop("watch", "-r", path, "--json")
+        check(status == 0 and replay.document() or status == 4 and len(replay.err) == 1,
+              "status %d: %s" % (status, replay.error_text()))
+    t.process.stdin.close()
+
+
 @case("kill -9 of the recorder: the ring opens, and what it had measured is in it")
 def killed():
     path = os.path.join(scratch(), "ring")
     t = Target("one_slow", "pipe", wait=False)
     with NothingLeft(t.pid):
+        old = None
         for turn in range(4):
             program = recorder(t, path)
+            old = new_ring(path, old)
             wait_for(lambda: elapsed(path) > turn * 4e8, "the recorder to measure")
             before = elapsed(path)
             program.signal(signal.SIGKILL)

@@ -99,6 +99,10 @@ static int read_session(struct replay **r, const char *path, const struct waits_
 		fprintf(stderr, "peaktop: %s: %s\n", path, replay_damage(*r));
 	if (model_meta(replay_model(*r)))
 		return 0;
+	if (!replay_damage(*r)[0])
+		fprintf(stderr,
+			"peaktop: %s: no records: its recorder ended before it measured anything\n",
+			path);
 	replay_free(*r);
 	return EXIT_DAMAGED;
 }
