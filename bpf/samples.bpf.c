@@ -33,7 +33,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct pt_control *c = the_control();
 	u64 began = bpf_ktime_get_ns(), steal;
 
-	if (!c || !c->descend_slot || !is_target(c, task->tgid))
+	if (!c || !c->descend_slot || !is_target(c, task->tgid) ||
+	    (c->descend_sampled && !is_chosen(c, task->tgid, task->pid)))
 		return 0;
 	steal = steal_clock(c);
 	/* sample the user registers, also if the kernel was interrupted */

@@ -84,13 +84,13 @@ static bool is_short(const struct op *op, double ns)
 	return ns < fmin(SHORT_PROBES * (double)op->correction_ns, SHORT_MOST_NS);
 }
 
-/* Returns true if samples may answer for all calls of a function. */
+/* Returns true if samples may answer for all calls of a function. They do not know of phases. */
 static bool may_sample(const struct model *m, const struct op *op, const struct descent_question *q)
 {
 	double covered = model_covered_ns(op, (double)model_elapsed_ns(m));
 
 	return op->layer == LAYER_FUNCTION && op->correction_ns && !q->level_by_level &&
-	       !question_names_calls(q) && op->total.calls &&
+	       !question_names_calls(q) && !model_phases(m) && op->total.calls &&
 	       (double)op->time_ns >= SAMPLED_LEAST_SHARE * covered;
 }
 

@@ -198,6 +198,15 @@ static void too_short_for_probes(void **state)
 	o.level_by_level = true;
 	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
 	assert_int_equal(ask.sampled, 0);
+	/* nor in phases: a stack does not tell whether its call began in one */
+	o.level_by_level = false;
+	assert_int_equal(
+	    model_feed(t.model,
+		       &(struct record){.type = REC_PHASES,
+					.phases = {.begin = "open", .end = "close", .seen = 3}}),
+	    0);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	assert_int_equal(ask.sampled, 0);
 }
 
 static void long_enough_for_probes(void **state)
