@@ -162,7 +162,6 @@ struct model {
 };
 
 /* Replaces *to by a copy of text. Returns 0, or -ENOMEM with *to unchanged. */
-int model_feed_parameters(struct model *m, const struct rec_symbol *rec);
 int model_set_text(const char **to, const char *text);
 /* The same for the name under which an operation is shown (struct op.shown). */
 int model_set_shown(const char **to, const struct rec_op *rec);
@@ -202,6 +201,8 @@ int model_feed_sample(struct model *m, const struct rec_sample *rec);
 int model_ops_restart(struct model *m);
 /* Adds an operation with the identity of `like`, without its data. NULL: out of memory. */
 struct op_state *model_op_like(struct model *m, const struct op_state *like);
+/* Takes what debug information says of the parameters of a function. Returns 0 or -ENOMEM. */
+int model_feed_parameters(struct model *m, const struct rec_symbol *rec);
 int model_feed_open(struct model *m, const struct rec_open *rec);
 /* Adds calls to the totals of the run; the fastest took min_ns, the slowest max_ns. */
 void model_add_slice(struct profile *total, const struct slice *slice, uint64_t min_ns,

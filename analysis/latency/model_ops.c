@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of the operations: their identity and their texts. */
 #include "analysis/base/array.h"
-#include "analysis/base/parameters.h"
 #include "analysis/latency/model_impl.h"
 
 #include <errno.h>
@@ -125,16 +124,12 @@ int model_feed_parameters(struct model *m, const struct rec_symbol *rec)
 {
 	for (size_t i = 0; rec->parameters && *rec->parameters && i < m->nr_ops; i++) {
 		struct op_state *op = m->op[i];
-		char *copy;
 
 		if (op->pub.layer != LAYER_FUNCTION || op->pub.module_id != rec->module ||
 		    op->pub.offset != rec->offset)
 			continue;
-		copy = strndup(rec->parameters, PARAMETERS_MAX);
-		if (!copy)
+		if (model_set_text(&op->pub.parameters, rec->parameters))
 			return -ENOMEM;
-		free((void *)op->pub.parameters);
-		op->pub.parameters = copy;
 		op->version++;
 	}
 	return 0;
@@ -145,29 +140,6 @@ static int insert(struct model *m, struct op_state *op)
 	size_t at = position(m, op->pub.op);
 
 	return array_insert(m->op, at, m->nr_ops, m->cap_ops, MODEL_MAX_OPS, op) ? -ENOMEM : 0;
-}
-
-struct op_state *model_op_like(struct model *m, const struct op_state *like)
-{
-	const struct op *pub = &like->pub;
-	struct op_state *op = op_new(&(struct rec_op){.op = pub->op, .layer = pub->layer});
-
-	if (!op)
-		return NULL;
-	if (model_set_text(&op->pub.name, pub->name) ||
-	    model_set_text(&op->pub.label, pub->label) ||
-	    model_set_text(&op->pub.shown, pub->shown) ||
-	    model_set_text(&op->pub.requested, pub->requested) ||
-	    model_set_text(&op->pub.module, pub->module) ||
-	    model_set_text(&op->pub.placement, pub->placement) || insert(m, op)) {
-		model_op_free(op);
-		return NULL;
-	}
-	op->pub.offset = pub->offset;
-	op->pub.module_id = pub->module_id;
-	op->pub.syscall_nr = pub->syscall_nr;
-	op->pub.since_ns = m->since_ns;
-	return op;
 }
 
 int model_feed_op(struct model *m, const struct rec_op *rec)
@@ -206,4 +178,26 @@ int model_feed_op(struct model *m, const struct rec_op *rec)
 	}
 	op->version++;
 	return 0;
+}
+
+struct op_state *model_op_like(struct model *m, const struct op_state *like)
+{
+	const struct op *pub = &like->pub;
+	const struct rec_op rec = {.op = pub->op,
+				   .layer = pub->layer,
+				   .name = pub->name,
+				   .label = pub->label,
+				   .requested = pub->requested,
+				   .module = pub->module,
+				   .module_id = pub->module_id,
+				   .offset = pub->offset,
+				   .placement = pub->placement,
+				   .syscall_nr = pub->syscall_nr};
+	struct op_state *op;
+
+	if (model_feed_op(m, &rec))
+		return NULL;
+	op = model_find_op(m, pub->op);
+	op->born = 0;
+	return pub->parameters && model_set_text(&op->pub.parameters, pub->parameters) ? NULL : op;
 }

@@ -52,6 +52,26 @@ static void test_whole_run(void **state)
 	model_free(m);
 }
 
+/* Values have the same names in the past. */
+static void test_parameters(void **state)
+{
+	static const char text[] = ",n,0;kind,i,4";
+	struct model *m = synth_model(4), *part;
+	const struct op *function = model_op_by_number(m, COMMAND);
+	const struct record rec = {.type = REC_SYMBOL,
+				   .symbol = {.module = function->module_id,
+					      .offset = function->offset,
+					      .parameters = text}};
+
+	assert_int_equal(function->layer, LAYER_FUNCTION);
+	assert_int_equal(model_feed(m, &rec), 0);
+	part = model_span(m, SECOND, 2 * SECOND);
+	assert_string_equal(model_op_by_number(part, COMMAND)->parameters, text);
+	assert_null(model_op_by_number(part, READ)->parameters);
+	model_free(part);
+	model_free(m);
+}
+
 /* One second: its calls, its rates, its peaks, which have the ids of the whole run. */
 static void test_one_second(void **state)
 {
@@ -205,10 +225,10 @@ static void test_samples(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_whole_run),	  cmocka_unit_test(test_one_second),
-	    cmocka_unit_test(test_sampled),	  cmocka_unit_test(test_ends_of_slices),
-	    cmocka_unit_test(test_merged_slices), cmocka_unit_test(test_events),
-	    cmocka_unit_test(test_samples),
+	    cmocka_unit_test(test_whole_run),	   cmocka_unit_test(test_parameters),
+	    cmocka_unit_test(test_one_second),	   cmocka_unit_test(test_sampled),
+	    cmocka_unit_test(test_ends_of_slices), cmocka_unit_test(test_merged_slices),
+	    cmocka_unit_test(test_events),	   cmocka_unit_test(test_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
