@@ -316,6 +316,13 @@ uint64_t model_elapsed_ns(const struct model *m)
 	return m->elapsed_ns;
 }
 
+uint64_t model_interval_ns(const struct model *m)
+{
+	const struct rec_meta *meta = model_meta(m);
+
+	return meta && meta->interval_ns ? meta->interval_ns : 1000000000;
+}
+
 uint64_t model_since_ns(const struct model *m)
 {
 	return m->since_ns;

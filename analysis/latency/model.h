@@ -232,6 +232,8 @@ const struct rec_loss *model_loss(const struct model *m);
  */
 const struct rec_phases *model_phases(const struct model *m);
 uint64_t model_elapsed_ns(const struct model *m);
+/* Returns the length of a slice, ns. */
+uint64_t model_interval_ns(const struct model *m);
 /* Returns when the profiles began: 0, or when other threads were chosen, or the span begins. */
 uint64_t model_since_ns(const struct model *m);
 /*

@@ -15,13 +15,6 @@ struct span {
 	uint64_t start_ns, end_ns;
 };
 
-static uint64_t interval_of(const struct model *m)
-{
-	const struct rec_meta *meta = model_meta(m);
-
-	return meta && meta->interval_ns ? meta->interval_ns : 1000000000;
-}
-
 static uint64_t distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
@@ -31,7 +24,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static uint64_t nearest_end(const struct model *m, uint64_t at)
 {
 	uint64_t n = m->nr_slices < MODEL_TICK_ENDS ? m->nr_slices : MODEL_TICK_ENDS;
-	uint64_t best = at, far = interval_of(m) / 2;
+	uint64_t best = at, far = model_interval_ns(m) / 2;
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t end = m->tick_end[(m->nr_slices - 1 - i) % MODEL_TICK_ENDS];
@@ -83,7 +76,7 @@ static struct span known_span(const struct model *m, uint64_t start_ns, uint64_t
 	if (span.end_ns < span.start_ns)
 		span.end_ns = span.start_ns;
 	for (size_t i = 0; i < m->nr_ops; i++)
-		widen(&m->op[i]->slices, interval_of(m), &span);
+		widen(&m->op[i]->slices, model_interval_ns(m), &span);
 	return span;
 }
 
@@ -229,7 +222,7 @@ static int copy_op(struct model *part, const struct op_state *from, const struct
 /* Ends of slices at equal distances: a reader of the slices allows for small deviations. */
 static void set_ticks(struct model *part, const struct span *span)
 {
-	uint64_t interval = interval_of(part), n = (span->end_ns - span->start_ns) / interval;
+	uint64_t interval = model_interval_ns(part), n = (span->end_ns - span->start_ns) / interval;
 
 	n = n ? n : 1;
 	part->nr_slices = n;
@@ -266,7 +259,7 @@ static int copy_host(struct model *part, const struct model *m, const struct spa
 	part->last_tick = m->last_tick;
 	part->last_tick.end_ns = span->end_ns;
 	part->last_tick.start_ns =
-	    span->end_ns > interval_of(m) ? span->end_ns - interval_of(m) : 0;
+	    span->end_ns > model_interval_ns(m) ? span->end_ns - model_interval_ns(m) : 0;
 	set_ticks(part, span);
 	return event_log_copy(&part->events.log, &m->events.log, span->start_ns, span->end_ns);
 }

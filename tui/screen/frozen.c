@@ -131,7 +131,6 @@ struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t num
 {
 	const struct op *op = model_op_peaks(m, number),
 			*all = m == run ? op : model_op_by_number(run, number);
-	const struct rec_meta *meta = model_meta(run);
 	struct holder *h;
 	struct buf name = {.max = REMARKS_MAX};
 
@@ -147,7 +146,7 @@ struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t num
 	h->pub.past = m != run;
 	h->pub.start_ns = model_since_ns(m);
 	h->pub.end_ns = model_elapsed_ns(m);
-	h->pub.interval_ns = meta && meta->interval_ns ? meta->interval_ns : 1000000000;
+	h->pub.interval_ns = model_interval_ns(run);
 	h->pub.off = *model_layer_off(run, op->layer);
 	words_op_name(&name, m, op);
 	h->pub.name = copy_buf(h, &name);

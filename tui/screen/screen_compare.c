@@ -68,7 +68,6 @@ static bool parse_span(const char *text, uint64_t *start_ns, uint64_t *end_ns)
 void screen_compare(struct screen *s, const char *with)
 {
 	uint64_t start, end, now = model_elapsed_ns(s->model);
-	const struct rec_meta *meta = model_meta(s->model);
 	struct model *part;
 
 	if (!parse_span(with, &start, &end)) {
@@ -76,7 +75,7 @@ void screen_compare(struct screen *s, const char *with)
 		return;
 	}
 	if (!end)
-		end = start + (meta && meta->interval_ns ? meta->interval_ns : 1000000000);
+		end = start + model_interval_ns(s->model);
 	if (start >= now || end <= model_since_ns(s->model)) {
 		screen_message(s, NOTE_ERROR, "the session has no such time");
 		return;

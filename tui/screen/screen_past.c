@@ -7,13 +7,6 @@
 #include "analysis/latency/event_log.h"
 #include "tui/screen/screen_private.h"
 
-static uint64_t interval_of(const struct screen *s)
-{
-	const struct rec_meta *meta = model_meta(s->model);
-
-	return meta && meta->interval_ns ? meta->interval_ns : 1000000000;
-}
-
 struct model *screen_model(const struct screen *s)
 {
 	return s->past.model ? s->past.model : s->model;
@@ -38,7 +31,7 @@ void screen_past_end(struct screen *s)
 void screen_past_show(struct screen *s, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct rec_meta *meta = model_meta(s->model);
-	uint64_t interval = interval_of(s);
+	uint64_t interval = model_interval_ns(s->model);
 	struct model *part;
 
 	if (end_ns < start_ns + interval / 2) { /* shorter than a slice: the one around it */
@@ -75,7 +68,7 @@ static void now(struct screen *s)
 
 static uint64_t length(const struct screen *s)
 {
-	return s->past.length_ns ? s->past.length_ns : interval_of(s);
+	return s->past.length_ns ? s->past.length_ns : model_interval_ns(s->model);
 }
 
 /* True if nothing is known before this time: then the user is told. */
@@ -105,7 +98,7 @@ static void later(struct screen *s)
 {
 	uint64_t end = model_elapsed_ns(s->model), at = s->status.past_end_ns;
 
-	if (!screen_is_past(s) || at + interval_of(s) / 2 > end) {
+	if (!screen_is_past(s) || at + model_interval_ns(s->model) / 2 > end) {
 		screen_message(s, NOTE_INFO,
 			       screen_is_past(s) ? "this is the newest time; 0 goes back to now"
 						 : "this is the present; [ goes to earlier times");
@@ -117,7 +110,7 @@ static void later(struct screen *s)
 /* Shows half as much, or twice as much. The end stays where it is. */
 static void change_length(struct screen *s, bool longer)
 {
-	uint64_t first = model_since_ns(s->model), interval = interval_of(s),
+	uint64_t first = model_since_ns(s->model), interval = model_interval_ns(s->model),
 		 end = screen_is_past(s) ? s->status.past_end_ns : model_elapsed_ns(s->model),
 		 now = screen_is_past(s) ? end - s->status.past_start_ns : interval, want;
 
@@ -163,7 +156,7 @@ static void next_bookmark(struct screen *s)
 /* The time of which the user speaks: the one that is shown, or the newest. */
 void screen_past_span(const struct screen *s, uint64_t *start_ns, uint64_t *end_ns)
 {
-	uint64_t end = model_elapsed_ns(s->model), slice = interval_of(s);
+	uint64_t end = model_elapsed_ns(s->model), slice = model_interval_ns(s->model);
 
 	*start_ns = screen_is_past(s) ? s->status.past_start_ns : end > slice ? end - slice : 0;
 	*end_ns = screen_is_past(s) ? s->status.past_end_ns : end;
