@@ -2,7 +2,6 @@
 #include "analysis/base/parameters.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +21,7 @@ bool parameter_name_fits(const char *name)
 
 void parameters_begin(struct buf *to, const char *name, enum parameter_kind kind, uint32_t size)
 {
-	if (name && !parameter_name_fits(name))
-		kind = PARAMETER_UNKNOWN;
-	buf_printf(to, "%s%s,%c,%u", to->len ? ";" : "",
-		   name && kind != PARAMETER_UNKNOWN ? name : "", kind, size);
+	buf_printf(to, "%s%s,%c,%u", to->len ? ";" : "", name, kind, size);
 }
 
 void parameters_word(struct buf *to, const char *word, int64_t value)

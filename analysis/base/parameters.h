@@ -45,7 +45,7 @@ struct parameter {
 /* True if a name can stand in the text: letters, digits and _ $ : only. */
 bool parameter_name_fits(const char *name);
 
-/* Append the beginning of an entry; a name that does not fit makes it unknown. */
+/* Append the beginning of an entry. The name fits, or is "". */
 void parameters_begin(struct buf *to, const char *name, enum parameter_kind kind, uint32_t size);
 /* Append an enumerator to the entry begun last. */
 void parameters_word(struct buf *to, const char *word, int64_t value);

@@ -265,6 +265,13 @@ struct module_inline {
  */
 int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
 /*
+ * What module_line(), module_inlines() and the like read into memory at their first use: bytes of
+ * debug information, unpacked; 0: there is none, or it was read already.
+ */
+uint64_t module_lines_to_read(const struct module *m);
+/* Give this memory back, until the next use. */
+void module_unload_lines(struct module *m);
+/*
  * Append what DWARF says of the parameters of a function, in the form of
  * analysis/base/parameters.h; nothing if that is not certain.
  */

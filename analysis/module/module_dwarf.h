@@ -50,8 +50,6 @@ struct lines {
 
 /* Open on first need. NULL without DWARF. */
 struct lines *module_lines(struct module *m);
-/* Bytes of .debug_info, unpacked: what module_lines() reads into memory at least. */
-uint64_t module_lines_size(const struct module *m);
 /* DIE of the unit that covers vaddr. */
 bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *unit);
 /* The function of this unit whose code contains vaddr, not one that is inlined there. */
@@ -67,6 +65,9 @@ bool ranges_add_die(struct module *m, struct ranges *to, Dwarf_Die *die);
 void ranges_sort(struct ranges *r);
 const struct unit_range *ranges_find(const struct ranges *r, uint64_t vaddr);
 
+/* Go to the next DIE of the same parent. False: `die` is the last one, and unchanged. Siblings that
+ * a file makes run backwards, which would never end, are the last ones, too. */
+bool die_next_sibling(Dwarf_Die *die);
 /* The DIEs below a unit, in preorder, at most `max` of them. The walk does not recurse. */
 struct die_walk {
 	Dwarf_Die stack[MAX_DIE_DEPTH];

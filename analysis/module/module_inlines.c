@@ -11,8 +11,7 @@
 
 enum { MAX_KEPT = 1 << 20 };
 
-/* Siblings that a file makes run backwards would never end. */
-static bool next_sibling(Dwarf_Die *die)
+bool die_next_sibling(Dwarf_Die *die)
 {
 	Dwarf_Off before = dwarf_dieoffset(die);
 	Dwarf_Die sibling;
@@ -55,7 +54,7 @@ bool dies_next(struct die_walk *w, bool enter)
 		w->depth++;
 		return true;
 	}
-	while (!next_sibling(&w->stack[w->depth])) {
+	while (!die_next_sibling(&w->stack[w->depth])) {
 		if (!w->depth--)
 			return false;
 	}
@@ -230,7 +229,7 @@ static size_t inlined_bodies(Dwarf_Die *subprogram, uint64_t vaddr, Dwarf_Die *o
 			die = child;
 			continue;
 		}
-		more = next_sibling(&die);
+		more = die_next_sibling(&die);
 	}
 	return nr;
 }

@@ -205,8 +205,5 @@ const struct module_function *module_part_owner(const struct module *m, uint64_t
  */
 bool name_is_called(const char *symbol, const char *text);
 
-/* module_lines.c */
-void module_unload_lines(struct module *m);
-
 /* Copy into memory that lives as long as the names; NULL when full. */
 const char *module_keep_name(struct module *m, const char *text, size_t len);

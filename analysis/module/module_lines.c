@@ -119,19 +119,6 @@ static const struct image *image_with_dwarf(const struct module *m)
 	return image_section_span(&m->debug, info).len ? &m->debug : NULL;
 }
 
-uint64_t module_lines_size(const struct module *m)
-{
-	const struct image *img = image_with_dwarf(m);
-	const Elf64_Shdr *info = img ? image_section(img, ".debug_info") : NULL;
-	struct span at = image_section_span(img, info);
-	Elf64_Chdr head;
-
-	if (!info || !(info->sh_flags & SHF_COMPRESSED) || at.len < sizeof(head) ||
-	    image_read(img, at.off, &head, sizeof(head)))
-		return at.len;
-	return head.ch_size;
-}
-
 /* ---- units ---- */
 
 static int range_order(const void *a, const void *b)
@@ -257,16 +244,33 @@ bool module_has_lines(struct module *m)
 	return image_with_dwarf(m) != NULL;
 }
 
-/* The compression of a section (ELFCOMPRESS_...); 0: it is not compressed. */
-static uint32_t compression_of(const struct image *img, const Elf64_Shdr *sh)
+/* How a section is compressed; ch_type 0: it is not. */
+static Elf64_Chdr compression_head(const struct image *img, const Elf64_Shdr *sh)
 {
 	struct span at = image_section_span(img, sh);
 	Elf64_Chdr head;
 
 	if (!sh || !(sh->sh_flags & SHF_COMPRESSED) || at.len < sizeof(head) ||
 	    image_read(img, at.off, &head, sizeof(head)))
+		return (Elf64_Chdr){0};
+	return head;
+}
+
+/* The compression of a section (ELFCOMPRESS_...); 0: it is not compressed. */
+static uint32_t compression_of(const struct image *img, const Elf64_Shdr *sh)
+{
+	return compression_head(img, sh).ch_type;
+}
+
+uint64_t module_lines_to_read(const struct module *m)
+{
+	const struct image *img = image_with_dwarf(m);
+	const Elf64_Shdr *info = img ? image_section(img, ".debug_info") : NULL;
+
+	if (!info || m->lines_tried)
 		return 0;
-	return head.ch_type;
+	return compression_of(img, info) ? compression_head(img, info).ch_size
+					 : image_section_span(img, info).len;
 }
 
 /* True if libelf, which may be older than the compression, can unpack a section. */

@@ -13,8 +13,7 @@ enum {
 	REGISTERS = 6,
 	MAX_TYPEDEFS = 64,
 	MAX_PARAMETERS = 64,
-	MAX_INFO = 32 << 20, /* names are not worth more memory */
-	NOCALL = 3,	     /* DW_CC_nocall: the compiler changed how the function is called */
+	NOCALL = 3, /* DW_CC_nocall: the compiler changed how the function is called */
 };
 
 /* Where a parameter is passed. */
@@ -123,27 +122,14 @@ static int register_of(Dwarf_Die *die, uint64_t entry)
 	return number[op[0].atom - DW_OP_reg0] - 1;
 }
 
-/* False: the type has no such child. */
-static bool first_child(Dwarf_Die *of, Dwarf_Die *child)
-{
-	return dwarf_child(of, child) == 0;
-}
-
-static bool next_child(Dwarf_Die *child)
-{
-	Dwarf_Off before = dwarf_dieoffset(child);
-
-	return dwarf_siblingof(child, child) == 0 && dwarf_dieoffset(child) > before;
-}
-
 static void put_words(struct buf *to, Dwarf_Die *type)
 {
 	Dwarf_Die child;
-	bool more = first_child(type, &child);
+	bool more = dwarf_child(type, &child) == 0;
 
 	/* the other entries need room, too */
 	for (int i = 0; more && i < PARAMETER_WORDS && to->len < PARAMETERS_MAX / 2;
-	     i++, more = next_child(&child)) {
+	     i++, more = die_next_sibling(&child)) {
 		Dwarf_Attribute attr;
 		Dwarf_Sword value;
 
@@ -155,7 +141,7 @@ static void put_words(struct buf *to, Dwarf_Die *type)
 
 static void put_entry(struct buf *to, const struct parameter *p, Dwarf_Die *type)
 {
-	parameters_begin(to, p->name[0] ? p->name : NULL, p->kind, p->size);
+	parameters_begin(to, p->name, p->kind, p->size);
 	if (p->kind == PARAMETER_ENUM)
 		put_words(to, type);
 }
@@ -211,20 +197,17 @@ static void take_parameter(Dwarf_Die *die, uint64_t entry, struct passed *passed
 static void put_parameters(struct buf *to, Dwarf_Die *function, uint64_t entry)
 {
 	struct passed passed[REGISTERS] = {0};
-	bool open_ended = false;
+	bool open_ended = false, more;
 	Dwarf_Die child;
 	int next = 0;
 
 	if (!put_result(to, function))
 		return;
-	if (first_child(function, &child)) {
-		for (int i = 0; i < MAX_PARAMETERS; i++) {
-			if (dwarf_tag(&child) == DW_TAG_formal_parameter)
-				take_parameter(&child, entry, passed, &next);
-			open_ended |= dwarf_tag(&child) == DW_TAG_unspecified_parameters;
-			if (!next_child(&child))
-				break;
-		}
+	more = dwarf_child(function, &child) == 0;
+	for (int i = 0; more && i < MAX_PARAMETERS; i++, more = die_next_sibling(&child)) {
+		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+			take_parameter(&child, entry, passed, &next);
+		open_ended |= dwarf_tag(&child) == DW_TAG_unspecified_parameters;
 	}
 	for (int i = 0; i < REGISTERS; i++) {
 		if (!passed[i].p.kind)
@@ -245,9 +228,9 @@ static bool is_changed(const struct module_function *f, Dwarf_Die *function)
 		!dwarf_formudata(&attr, &how) && how == NOCALL);
 }
 
-static void read_parameters(struct module *m, const struct module_function *f, struct buf *to)
+void module_parameters(struct module *m, const struct module_function *f, struct buf *to)
 {
-	struct lines *l = module_lines(m);
+	struct lines *l = m->identity.is_go ? NULL : module_lines(m);
 	Dwarf_Die unit, function;
 
 	if (l && lines_unit(m, l, f->vaddr, &unit) &&
@@ -255,16 +238,4 @@ static void read_parameters(struct module *m, const struct module_function *f, s
 		put_parameters(to, &function, f->vaddr);
 	if (to->err)
 		buf_reset(to);
-}
-
-void module_parameters(struct module *m, const struct module_function *f, struct buf *to)
-{
-	bool loaded = m->lines_tried;
-
-	if (m->identity.is_go || (!loaded && module_lines_size(m) > MAX_INFO))
-		return;
-	read_parameters(m, f, to);
-	/* a watch needs no more of it, and not its memory */
-	if (!loaded)
-		module_unload_lines(m);
 }

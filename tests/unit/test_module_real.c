@@ -528,6 +528,7 @@ static void test_parameters(void **state)
 
 		assert_int_equal(shell("gcc %s p.c -o parameters", versions[i]), 0);
 		m = open_module("parameters");
+		assert_true(module_lines_to_read(m) > 0);
 		assert_parameters(m, "serve",
 				  ",e,4,READ=0,LOCK=7,BACK=-3;kind,e,4,READ=0,LOCK=7,BACK=-3;"
 				  "name,p,8;flag,u,1;n,i,8;,n,0;,n,0");
@@ -538,6 +539,10 @@ static void test_parameters(void **state)
 		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
 		assert_parameters(m, "many", ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4");
 		assert_parameters(m, "main", ",i,4;argc,i,4;argv,p,8;,n,0;,n,0;,n,0;,n,0");
+		assert_int_equal(module_lines_to_read(m), 0);
+		module_unload_lines(m);
+		assert_true(module_lines_to_read(m) > 0);
+		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
 		module_free(m);
 	}
 }

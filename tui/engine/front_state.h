@@ -113,6 +113,7 @@ struct watch {
 	uint32_t returns_asked; /* return addresses that the parser is planning */
 	uint64_t discovered_ns; /* when the last new return address was seen */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
+	bool parameters_asked;
 	bool found;	    /* once: if its file is replaced, it is looked up in the new one */
 	uint64_t calls_now; /* in the last slice */
 	struct {

@@ -7,6 +7,7 @@
 
 enum {
 	NEAREST_DEFAULT = 8,
+	PARAMETERS_MAX_INFO = 32 << 20, /* names of values are not worth more memory */
 	ANSWER_TEXT = FRAME_MAX_PAYLOAD - (64 << 10), /* bytes of names in one answer */
 };
 
@@ -321,11 +322,17 @@ int serve_symbols(struct server *s)
 	struct parsed_symbols answer = {.error = 0};
 	struct module *m;
 	size_t text = 0;
+	uint64_t to_read = 0;
+	int err;
 	struct rec_symbol *symbols = arena_alloc(&s->arena, (r->nr_offsets + 1) * sizeof(*symbols));
 
 	if (!symbols)
 		return -ENOMEM;
 	m = server_module(s, r->module, &answer.error, &answer.reason);
+	if (m && r->max)
+		to_read = module_lines_to_read(m);
+	if (to_read > PARAMETERS_MAX_INFO)
+		m = NULL;
 	for (uint32_t i = 0; m && i < r->nr_offsets; i++) {
 		symbols[i] = symbol_at(s, m, r->offsets[i]);
 		text += text_size(symbols[i].symbol) + text_size(symbols[i].function) +
@@ -337,5 +344,9 @@ int serve_symbols(struct server *s)
 	}
 	answer.nr = m ? r->nr_offsets : 0;
 	answer.symbols = symbols;
-	return server_answer(s, PARSED_SYMBOLS, &answer);
+	err = server_answer(s, PARSED_SYMBOLS, &answer);
+	/* who asks for parameters needs no more of the debug information, and not its memory */
+	if (m && to_read)
+		module_unload_lines(m);
+	return err;
 }
