@@ -61,6 +61,13 @@ uint64_t report_below_measurable(const struct descend_report *r, uint64_t mean_n
 	return op && mean_ns && mean_ns < op->measurable_ns ? op->measurable_ns : 0;
 }
 
+/* The same for the mean of an answer. Samples measure nothing. */
+static uint64_t below_measurable(const struct descend_report *r,
+				 const struct descent_result *result)
+{
+	return result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
+}
+
 int report_result(const struct descend_report *r, struct descent_result *out)
 {
 	int err;
@@ -70,7 +77,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		if (err)
 			return err;
 		report_name_kernel(r->driver, out);
-		if (!out->sampled.samples && report_below_measurable(r, out->latency_ns)) {
+		if (below_measurable(r, out)) {
 			out->named = 0;
 			out->enough = false;
 			if (out->status == DESCENT_ROOT_CAUSE)
@@ -91,8 +98,7 @@ const char *report_status(const struct descend_report *r, const struct descent_r
 void report_doubt(struct buf *out, const struct descend_report *r,
 		  const struct descent_result *result)
 {
-	uint64_t measurable =
-	    result->sampled.samples ? 0 : report_below_measurable(r, result->latency_ns);
+	uint64_t measurable = below_measurable(r, result);
 
 	if (!result->nr_paths)
 		return;

@@ -53,6 +53,12 @@ struct json_t *report_paths_json(const struct descend_report *r,
 
 /* ---- shared by text and JSON (output_descend.c) ---- */
 
+/* `part` of `whole`, 0..1; 0 of nothing. */
+static inline double report_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
 /* Shown for code that belongs to no file: generated at run time. */
 #define NO_FILE "(code of no file)"
 

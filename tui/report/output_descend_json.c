@@ -277,7 +277,7 @@ static json_t *below_json(const struct descent_driver *d, const struct descent_p
 	return list;
 }
 
-json_t *report_path_json(const struct descend_report *report, const struct descent_result *r,
+static json_t *path_json(const struct descend_report *report, const struct descent_result *r,
 			 const struct descent_path *p)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
@@ -422,7 +422,7 @@ json_t *report_paths_json(const struct descend_report *r, const struct descent_r
 	json_t *paths = json_array();
 
 	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, report_path_json(r, result, &result->paths[i]));
+		json_append(paths, path_json(r, result, &result->paths[i]));
 	return paths;
 }
 

@@ -63,18 +63,13 @@ static enum descent_status state_without(const struct descend_report *r, uint32_
 	return status;
 }
 
-static double part_of(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 /* ---- the table */
 
 static void put_heading(struct buf *out, const struct descend_report *r)
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
 	double seconds = (double)parts->covered_ns / 1e9,
-	       threads = part_of(parts->time_ns, parts->covered_ns);
+	       threads = report_share(parts->time_ns, parts->covered_ns);
 
 	words_op_function(out, r->model, model_op_by_number(r->model, parts->op));
 	if (seconds > 0)
@@ -88,7 +83,7 @@ static void put_heading(struct buf *out, const struct descend_report *r)
 /* "7.6% of calls, 1.5-4.2 ms" */
 static void put_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p)
 {
-	buf_printf(out, "%s of calls, ", format_percent(part_of(p->calls, parts->calls)).s);
+	buf_printf(out, "%s of calls, ", format_percent(report_share(p->calls, parts->calls)).s);
 	if (p->high_ns == UINT64_MAX)
 		buf_printf(out, "%s and more", format_time(p->low_ns).s);
 	else
@@ -168,7 +163,7 @@ static void put_row(struct buf *out, const struct descend_report *r, const struc
 
 	put_calls(&text, parts, p);
 	buf_printf(&begin, "  %s  %-*s  ",
-		   format_percent_fixed(part_of(p->time_ns, parts->time_ns)).s, (int)columns,
+		   format_percent_fixed(report_share(p->time_ns, parts->time_ns)).s, (int)columns,
 		   text.data ? text.data : "");
 	buf_reset(&text);
 	if (report_part(r, number, &part))
@@ -219,7 +214,7 @@ bool report_lacks_parts(struct buf *out, const struct descend_report *r)
 	for (uint32_t i = 1; parts && i <= parts->nr_parts; i++)
 		if (!report_part(r, i, &part))
 			*(parts->parts[i - 1].few ? &few : &later) +=
-			    part_of(parts->parts[i - 1].time_ns, parts->time_ns);
+			    report_share(parts->parts[i - 1].time_ns, parts->time_ns);
 	if (few > 0)
 		buf_printf(out, "%s of the time is in calls that are too few to find their cause",
 			   format_percent(few).s);
@@ -242,12 +237,12 @@ static json_t *part_json(const struct descend_report *r, uint32_t number)
 	const struct op *op = model_op_peaks(r->model, r->op);
 	enum descent_status status = DESCENT_IN_PROGRESS;
 	struct descent_result result = {.nr_paths = 0};
-	json_t *o = json_object(), *paths = json_array();
-	struct descend_report part;
+	struct descend_report part = *r;
+	json_t *o = json_object();
 	struct peak peak;
 
-	json_put_share(o, "share_of_time", part_of(p->time_ns, parts->time_ns));
-	json_put_share(o, "share_of_calls", part_of(p->calls, parts->calls));
+	json_put_share(o, "share_of_time", report_share(p->time_ns, parts->time_ns));
+	json_put_share(o, "share_of_calls", report_share(p->calls, parts->calls));
 	json_put_u64(o, "low_ns", p->low_ns);
 	if (p->high_ns != UINT64_MAX)
 		json_put_u64(o, "high_ns", p->high_ns);
@@ -270,9 +265,7 @@ static json_t *part_json(const struct descend_report *r, uint32_t number)
 	}
 	json_put(o, "status", json_string(descent_status_text(status)));
 	json_put_share(o, "explained", result.explained);
-	for (unsigned int i = 0; i < result.nr_paths; i++)
-		json_append(paths, report_path_json(&part, &result, &result.paths[i]));
-	json_put(o, "paths", paths);
+	json_put(o, "paths", report_paths_json(&part, &result));
 	descent_result_release(&result);
 	return o;
 }

@@ -33,10 +33,8 @@ bool report_lacks_parts(struct buf *out, const struct descend_report *r);
 /* Add "parts" and "rest", if the answer is about an operation as a whole. */
 void report_put_parts_json(json_t *o, const struct descend_report *r);
 
-/* ---- output_descend.c, output_descend_json.c */
+/* ---- output_descend.c */
 
 /* If the answer is no root cause, begin a sentence with the reason. */
 void report_doubt(struct buf *out, const struct descend_report *r,
 		  const struct descent_result *result);
-json_t *report_path_json(const struct descend_report *report, const struct descent_result *r,
-			 const struct descent_path *p);

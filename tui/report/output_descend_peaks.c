@@ -49,11 +49,6 @@ static uint64_t mode_in(const struct profile *p, struct bucket_range range)
 	return bucket_low_ns(best, PT_RESOLUTION);
 }
 
-static double part_of(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : 0;
-}
-
 /*
  * The shares of calls and time that a range of latencies had when the descent began. Since then,
  * probes may have moved calls out of the range.
@@ -65,8 +60,8 @@ static void shares_of(const struct descend_report *r, const struct op *op,
 
 	if (!profile_range_calls(p, range))
 		p = &op->total;
-	*calls = part_of(profile_range_calls(p, range), p->calls);
-	*time = part_of(profile_range_sum(p, range), p->sum_ns);
+	*calls = report_share(profile_range_calls(p, range), p->calls);
+	*time = report_share(profile_range_sum(p, range), p->sum_ns);
 }
 
 /* The same for the range that was asked for: of a part, as in the table of the parts. */
@@ -81,8 +76,8 @@ static void asked_shares(const struct descend_report *r, const struct op *op,
 		shares_of(r, op, range, calls, time);
 		return;
 	}
-	*calls = part_of(part->calls, parts->calls);
-	*time = part_of(part->time_ns, parts->time_ns);
+	*calls = report_share(part->calls, parts->calls);
+	*time = report_share(part->time_ns, parts->time_ns);
 }
 
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out)
@@ -112,7 +107,7 @@ bool report_peak(const struct descend_report *r, const struct op *op, struct pea
 		out->mode_ns = mode_in(&op->total, asked);
 	out->calls = profile_range_calls(&op->total, asked);
 	out->total_ns = profile_range_sum(&op->total, asked);
-	out->rate_hz = now->rate_hz * part_of(out->calls, now->calls);
+	out->rate_hz = now->rate_hz * report_share(out->calls, now->calls);
 	out->run_queue_share = out->expected_preempted = out->seen_preempted = -1;
 	out->nr_values = out->nr_related = 0;
 	return true;

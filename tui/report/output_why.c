@@ -227,12 +227,6 @@ int output_why_text(const struct why_report *r, const struct output_options *o, 
 			buf_putc(&out, '\n');
 		err = put_call(&out, r, r->calls[i], o);
 	}
-	if (!err)
-		err = out.err;
-	if (!err && out.len && fwrite(out.data, 1, out.len, f) != out.len)
-		err = -errno;
-	if (!err && fflush(f))
-		err = -errno;
-	buf_release(&out);
-	return err;
+	out.err = out.err ?: err;
+	return output_text_write(&out, f);
 }
