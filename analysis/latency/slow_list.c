@@ -78,6 +78,11 @@ static int keep(struct record ***list, size_t *nr, size_t *cap, size_t max,
 	return err;
 }
 
+uint64_t slow_list_realtime_ns(const struct slow_list *l, uint64_t at_ns)
+{
+	return l->clock_known ? l->clock_ahead_ns + at_ns : 0;
+}
+
 static int take_call(struct slow_list *l, const struct record *rec)
 {
 	struct slow_list_call c = {.op = op_of(l, rec->slow_call.call.op)};
@@ -89,7 +94,7 @@ static int take_call(struct slow_list *l, const struct record *rec)
 	if (err)
 		return err;
 	c.call = &l->records[l->nr_records - 1]->slow_call;
-	c.realtime_ns = l->clock_known ? l->clock_ahead_ns + c.call->call.start_ns : 0;
+	c.realtime_ns = slow_list_realtime_ns(l, c.call->call.start_ns);
 	c.waits_for_work = waits_for_work(c.op, c.call);
 	return array_append(l->calls, l->nr, l->cap, SLOW_LIST_MAX, c);
 }

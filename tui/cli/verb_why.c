@@ -9,6 +9,7 @@
 #include "tui/cli/command_line.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
+#include "tui/engine/replay.h"
 #include "tui/report/output_why.h"
 #include "tui/session/session_file.h"
 
@@ -20,7 +21,6 @@ struct why {
 	struct model *model;
 	struct told_names *names;
 	struct slow_list *list;
-	uint64_t end_ns, ahead_ns; /* of the session, and the wall clock minus its time */
 };
 
 static void why_release(struct why *w)
@@ -45,12 +45,6 @@ static int take(struct why *w, const struct record *rec)
 
 	if (!err)
 		err = told_names_take(w->names, rec);
-	if (rec->type == REC_TICK)
-		w->end_ns = rec->tick.end_ns;
-	if (rec->type == REC_META)
-		w->ahead_ns = rec->meta.realtime_ns;
-	if (rec->type == REC_CLOCK)
-		w->ahead_ns = rec->clock.realtime_ns - rec->clock.at_ns;
 	if (!err && model_needs(rec) && model_feed(w->model, rec) == -ENOMEM)
 		err = -ENOMEM;
 	return err;
@@ -73,9 +67,7 @@ static int why_read(struct why *w, const char *path)
 	err = session_reader_open(&w->reader, path, why, sizeof(why));
 	if (err) {
 		verb_complain(why);
-		return err == -ENOENT			 ? EXIT_USAGE
-		       : err == -EACCES || err == -EPERM ? EXIT_NOT_PERMITTED
-							 : EXIT_DAMAGED;
+		return replay_open_status(err);
 	}
 	while ((err = session_reader_next(w->reader, &rec)) == 1) {
 		err = take(w, rec);
@@ -132,7 +124,9 @@ static int answer(struct why *w, const struct options *o)
 	char error[256];
 	int status, err;
 
-	if (o->at && time_span_parse(&span, o->at, w->ahead_ns + w->end_ns, error, sizeof(error))) {
+	if (o->at && time_span_parse(&span, o->at,
+				     slow_list_realtime_ns(w->list, model_elapsed_ns(w->model)),
+				     error, sizeof(error))) {
 		verb_complain(error);
 		return EXIT_USAGE;
 	}

@@ -36,6 +36,14 @@ static void tick_note(struct replay *r, uint64_t end)
 	array_append(r->ticks, r->nr_ticks, r->cap_ticks, MAX_TICKS, end);
 }
 
+int replay_open_status(int err)
+{
+	return err == -ENODATA || err == -ENOEXEC || err == -EBADMSG || err == -ENOTSUP
+		   ? EXIT_DAMAGED
+	       : err == -EACCES || err == -EPERM ? EXIT_NOT_PERMITTED
+						 : EXIT_USAGE;
+}
+
 int replay_open(struct replay **out, const char *path, char *why, size_t n)
 {
 	struct replay *r = calloc(1, sizeof(*r));
@@ -51,10 +59,7 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 	err = session_reader_open(&r->reader, path, why, n);
 	if (err) {
 		replay_free(r);
-		return err == -ENODATA || err == -ENOEXEC || err == -EBADMSG || err == -ENOTSUP
-			   ? EXIT_DAMAGED
-		       : err == -EACCES || err == -EPERM ? EXIT_NOT_PERMITTED
-							 : EXIT_USAGE;
+		return replay_open_status(err);
 	}
 	err = session_reader_elapsed_ns(r->reader, &r->total_ns);
 	if (err) {

@@ -13,6 +13,8 @@ struct replay;
 
 /* Open a session without feeding records. Returns 0, or an exit status with one line in `why`. */
 int replay_open(struct replay **out, const char *path, char *why, size_t n);
+/* The exit status for an error of session_reader_open(). */
+int replay_open_status(int err);
 void replay_free(struct replay *r);
 
 struct model *replay_model(struct replay *r);
