@@ -24,16 +24,13 @@ int refused_status(int error)
 /* Say once that only the thread of --thread counts. */
 static void say_thread(struct front *f)
 {
-	struct record rec = {.type = REC_NOTE};
 	char text[64];
 
 	if (!f->options->thread || f->said.thread)
 		return;
 	f->said.thread = true;
 	snprintf(text, sizeof(text), "only thread %u is measured (--thread)", f->options->thread);
-	rec.note.level = NOTE_INFO;
-	rec.note.text = text;
-	front_feed(f, &rec);
+	front_note(f, NOTE_INFO, text);
 }
 
 static int take_record(struct front *f, const struct record *rec, int fd)
@@ -128,7 +125,6 @@ static int stream_read(struct front *f)
 
 static void say_parser_lost(struct front *f)
 {
-	struct record rec = {.type = REC_NOTE};
 	const char *module = parser_lost_on(f->parser);
 	unsigned int n = parser_restarts(f->parser);
 	char text[512], times[32] = "once";
@@ -140,8 +136,7 @@ static void say_parser_lost(struct front *f)
 		snprintf(times, sizeof(times), "%u times, most recently", n);
 	snprintf(text, sizeof(text), "the parser died %s%s%s; names or call paths may be missing",
 		 times, module[0] ? ", on " : "", module);
-	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
-	front_feed(f, &rec);
+	front_note(f, NOTE_WARNING, text);
 	front_message(f, "%s", text);
 }
 

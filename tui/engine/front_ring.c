@@ -14,9 +14,7 @@
 
 static void say(struct front *f, const char *text)
 {
-	struct record note = {.type = REC_NOTE, .note = {.level = NOTE_WARNING, .text = text}};
-
-	front_feed(f, &note);
+	front_note(f, NOTE_WARNING, text);
 	front_message(f, "%s", text);
 }
 

@@ -259,6 +259,8 @@ bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
  * record now, the new record waits until they have finished.
  */
 void front_feed(struct front *f, const struct record *rec);
+/* The same for a note. */
+void front_note(struct front *f, enum note_level level, const char *text);
 
 /* front_collector.c: the collector as a process. */
 int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid);

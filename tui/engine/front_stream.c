@@ -122,3 +122,8 @@ void front_feed(struct front *f, const struct record *rec)
 	while ((rec = record_queue_pop(&f->stream.made)));
 	f->stream.feeding = false;
 }
+
+void front_note(struct front *f, enum note_level level, const char *text)
+{
+	front_feed(f, &(struct record){.type = REC_NOTE, .note = {.level = level, .text = text}});
+}

@@ -203,13 +203,6 @@ void front_resume(struct front *f, struct saved_descent *s)
 	f->resumes = s;
 }
 
-static void note(struct front *f, enum note_level level, const char *text)
-{
-	const struct record rec = {.type = REC_NOTE, .note = {.level = level, .text = text}};
-
-	front_feed(f, &rec);
-}
-
 /*
  * Count only the calls of the threads that were chosen in the session. Their numbers mean something
  * only in the same process.
@@ -230,7 +223,7 @@ static void choice_take(struct saved_descent *s, struct front *f, const struct r
 		 c->chosen_threads, c->threads,
 		 same ? "so does this one"
 		      : "this is another process, so this one counts the calls of all its threads");
-	note(f, same ? NOTE_INFO : NOTE_WARNING, text);
+	front_note(f, same ? NOTE_INFO : NOTE_WARNING, text);
 	if (!same)
 		return;
 	memcpy(f->chosen, c->list, c->nr * sizeof(*c->list));
@@ -419,14 +412,14 @@ static void note_begin(const struct restore *r)
 		? "; too few calls were seen to tell whether latencies are distributed as they "
 		  "were then"
 		: "");
-	note(r->front, NOTE_INFO, text);
+	front_note(r->front, NOTE_INFO, text);
 	if (r->moved) {
 		snprintf(text, sizeof(text),
 			 "the session is of another build: %u of these functions were found again "
 			 "by their names; call sites that are no longer at the same place in their "
 			 "function are measured again",
 			 r->moved);
-		note(r->front, NOTE_WARNING, text);
+		front_note(r->front, NOTE_WARNING, text);
 	}
 	if (r->gone) {
 		snprintf(text, sizeof(text),
@@ -434,7 +427,7 @@ static void note_begin(const struct restore *r)
 			 "(%s%s); the saved path ends there, and what calls them is measured again",
 			 r->gone, r->gone == 1 ? "is" : "are", r->gone_names.data,
 			 r->gone > NAMES_GONE ? ", ..." : "");
-		note(r->front, NOTE_WARNING, text);
+		front_note(r->front, NOTE_WARNING, text);
 	}
 }
 

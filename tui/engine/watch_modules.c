@@ -130,8 +130,7 @@ bool watch_is_copied(struct front *f, struct watch *w)
 	    "%.200s: process %u has copied the text of %.100s to anonymous memory at 0x%" PRIx64
 	    "; its calls there cannot be probed and do not count",
 	    w->text, copy->pid, module_name(f, w->module), copy->start);
-	front_feed(
-	    f, &(struct record){.type = REC_NOTE, .note = {.level = NOTE_WARNING, .text = text}});
+	front_note(f, NOTE_WARNING, text);
 	return false;
 }
 
@@ -174,7 +173,6 @@ static void modules_replace(struct front *f, uint32_t module)
 /* Note, once for each module, why there are no source lines although there is debug information. */
 static void say_unread(struct front *f, struct front_module *m, const char *why)
 {
-	struct record rec = {.type = REC_NOTE};
 	char text[512];
 
 	if (!why || !why[0] || m->unread)
@@ -185,8 +183,7 @@ static void say_unread(struct front *f, struct front_module *m, const char *why)
 		 "lines and no inlined functions of it; unpack its sections with objcopy, or build "
 		 "it with gcc -gdwarf-5 -gz=zlib",
 		 m->name, why);
-	rec.note = (struct rec_note){.level = NOTE_WARNING, .text = text};
-	front_feed(f, &rec);
+	front_note(f, NOTE_WARNING, text);
 }
 
 /* The parser has read the file of a module. */

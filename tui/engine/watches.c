@@ -21,8 +21,7 @@ static void refuse(struct front *f, struct watch *w, int status, const char *tex
 		front_fail(f, status, "%s", text);
 	else
 		front_message(f, "%s", text);
-	front_feed(f,
-		   &(struct record){.type = REC_NOTE, .note = {.level = NOTE_ERROR, .text = text}});
+	front_note(f, NOTE_ERROR, text);
 }
 
 void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
