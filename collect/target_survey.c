@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "collect/code_survey.h"
 #include "collect/doctor.h"
 #include "collect/file_lease.h"
@@ -76,13 +77,11 @@ static void survey_fileless(struct collector *c, const struct target *t, uint64_
 /* This mapping is a copy of a part of a file. */
 static void survey_copied(struct collector *c, const struct target *t, const struct mapping *m)
 {
-	const char *slash = strrchr(m->path, '/');
-
 	limit(c, "text in anonymous memory",
 	      "the program copied it there, so the kernel cannot probe it; system calls, libraries "
 	      "and samples work",
 	      "probes in functions of %s whose code is at 0x%" PRIx64 " in process %d (%s)",
-	      slash ? slash + 1 : m->path, m->start, t->pid, t->comm);
+	      path_file(m->path), m->start, t->pid, t->comm);
 }
 
 struct survey {

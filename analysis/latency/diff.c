@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "analysis/base/path.h"
 
 /* True if both names are the same and say something. " (deleted)" is how the kernel marks a file
  * that was replaced, as by an update. */
@@ -21,8 +15,8 @@ static bool same_file(const char *a, const char *b)
 	static const char gone[] = " (deleted)";
 	size_t na, nb, n = sizeof(gone) - 1;
 
-	a = file_name(a);
-	b = file_name(b);
+	a = path_file(a);
+	b = path_file(b);
 	na = strlen(a);
 	nb = strlen(b);
 	na -= na > n && !strcmp(a + na - n, gone) ? n : 0;

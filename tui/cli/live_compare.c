@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/path.h"
 #include "analysis/latency/diff.h"
 #include "tui/engine/front.h"
 
@@ -14,7 +15,6 @@ enum { STEP_SLICES = 8 };
 
 void live_compare_begin(struct live_compare *c, struct screen *s, const char *path)
 {
-	const char *slash = strrchr(path, '/');
 	char why[512], line[600];
 
 	live_compare_release(c);
@@ -24,7 +24,7 @@ void live_compare_begin(struct live_compare *c, struct screen *s, const char *pa
 		screen_message(s, NOTE_ERROR, line);
 		return;
 	}
-	snprintf(c->name, sizeof(c->name), "%s", slash ? slash + 1 : path);
+	snprintf(c->name, sizeof(c->name), "%s", path_file(path));
 	screen_message(s, NOTE_INFO, "reading the other session");
 }
 

@@ -15,6 +15,7 @@
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "tui/cli/option_table.h"
 #include "tui/cli/target_match.h"
 #include "tui/engine/front.h"
@@ -54,14 +55,13 @@ static char *read_text(int dir, const char *name)
 /* Returns the file name of a process's program, "" if it is not known. */
 static void program_read(pid_t shown, char *out, size_t n)
 {
-	char path[32], exe[4096], *slash;
+	char path[32], exe[4096];
 	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)shown);
 	len = readlink(path, exe, sizeof(exe) - 1);
 	exe[len > 0 ? len : 0] = '\0';
-	slash = strrchr(exe, '/');
-	snprintf(out, n, "%.63s", slash ? slash + 1 : exe);
+	snprintf(out, n, "%.63s", path_file(exe));
 }
 
 /* A kernel thread or a zombie has no arguments. */

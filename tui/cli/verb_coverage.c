@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/base/path.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"
@@ -41,13 +42,12 @@ static void take(void *ctx, uint64_t module, const struct parsed *answer)
 /* Show which of `all` steps is being done. */
 static void show_step(const char *what, const char *path, uint32_t step, uint32_t all)
 {
-	const char *slash = strrchr(path, '/');
 	struct progress p = {.done = all ? (double)step / all : -1};
 	char text[512];
 
 	if (!progress_due(now_ns()))
 		return;
-	snprintf(text, sizeof(text), "doctor: %s%s", what, slash ? slash + 1 : path);
+	snprintf(text, sizeof(text), "doctor: %s%s", what, path_file(path));
 	p.text = text;
 	progress_show(&p, now_ns());
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "analysis/base/path.h"
 #include "analysis/session/record_codec.h"
 #include "analysis/session/record_copy.h"
 #include "tui/engine/descent_driver_private.h"
@@ -79,9 +80,8 @@ static void module_release(struct driver_module *m)
 
 void names_module(struct descent_driver *d, const struct rec_module *m)
 {
-	const char *slash = strrchr(m->path, '/');
+	const char *name = path_file(m->path);
 	struct driver_module *mod;
-	size_t n;
 
 	if (!m->module || m->module > DRIVER_MAX_MODULES)
 		return;
@@ -91,11 +91,8 @@ void names_module(struct descent_driver *d, const struct rec_module *m)
 		d->nr_modules = m->module;
 	mod = &d->modules[m->module - 1];
 	module_release(mod);
-	*mod = (struct driver_module){.name = strdup(slash ? slash + 1 : m->path),
+	*mod = (struct driver_module){.name = strndup(name, path_length(name)),
 				      .id = {.path = strdup(m->path), .size = m->size}};
-	n = mod->name ? strlen(mod->name) : 0;
-	if (n > 10 && !strcmp(mod->name + n - 10, " (deleted)"))
-		mod->name[n - 10] = '\0';
 }
 
 void names_build_id(struct descent_driver *d, const struct rec_build_id *b)

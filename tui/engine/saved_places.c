@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "analysis/base/path.h"
 #include "analysis/parser/functions.h"
 
 enum { MAX_FUNCTIONS = DESCENT_MAX_NODES, MAX_SAME_NAME = 16 };
@@ -29,25 +30,9 @@ struct saved_places {
 
 /* ---- modules ---- */
 
-/* The length of a path without " (deleted)", which the kernel appends. */
-static size_t path_length(const char *path)
-{
-	static const char deleted[] = " (deleted)";
-	size_t n = strlen(path), end = sizeof(deleted) - 1;
-
-	return n > end && !strcmp(path + n - end, deleted) ? n - end : n;
-}
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool module_name_is_same(const char *path, const char *other)
 {
-	const char *a = file_name(path), *b = file_name(other);
+	const char *a = path_file(path), *b = path_file(other);
 	size_t n = path_length(a);
 
 	return n == path_length(b) && !memcmp(a, b, n);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/base/array.h"
+#include "analysis/base/path.h"
 #include "tui/engine/front_state.h"
 
 enum { COVERAGE_PART = 512 }; /* functions planned in one request */
@@ -42,18 +43,13 @@ const char *module_name(const struct front *f, uint32_t module)
 void watches_module(struct front *f, const struct rec_module *m)
 {
 	struct front_module *mod;
-	const char *slash;
-	size_t len;
+	const char *name = path_file(m->path);
 
 	if (m->module != f->files.nr_modules + 1 || f->files.nr_modules == FRONT_MAX_MODULES)
 		return;
 	mod = &f->files.modules[f->files.nr_modules++];
 	*mod = (struct front_module){.path = strdup(m->path)};
-	slash = strrchr(m->path, '/');
-	mod->name = strdup(slash ? slash + 1 : m->path);
-	len = mod->name ? strlen(mod->name) : 0;
-	if (len > 10 && !strcmp(mod->name + len - 10, " (deleted)"))
-		mod->name[len - 10] = '\0';
+	mod->name = strndup(name, path_length(name));
 	if (f->files.wanted)
 		module_ask(f, f->files.nr_modules);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "tui/report/output_descend_parts.h"
 #include "tui/report/sanitise.h"
 
@@ -311,12 +312,10 @@ void report_path_cause(struct buf *out, const struct descent_driver *d,
 
 bool report_line(struct buf *out, const char *before, const char *file, uint32_t line)
 {
-	const char *slash = strrchr(file, '/');
-
 	if (!file[0] || !line)
 		return false;
 	buf_puts(out, before);
-	sanitise_puts(out, slash ? slash + 1 : file);
+	sanitise_puts(out, path_file(file));
 	buf_printf(out, ":%u", line);
 	return true;
 }

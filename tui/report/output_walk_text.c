@@ -5,6 +5,7 @@
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
@@ -28,9 +29,7 @@ static bool is_executable(const struct walk_report *r, uint32_t module)
 	const char *name = driver_module(r->names, module);
 
 	for (size_t i = 0; name[0] && i < model_nr_targets(r->model); i++) {
-		const char *exe = model_target(r->model, i)->exe, *slash = strrchr(exe, '/');
-
-		if (!strcmp(slash ? slash + 1 : exe, name))
+		if (!strcmp(path_file(model_target(r->model, i)->exe), name))
 			return true;
 	}
 	return false;

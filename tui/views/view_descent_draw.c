@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Draws a descent: the sentence, the progress, the tree, the paths. */
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 #include "tui/screen/theme.h"
@@ -292,11 +293,9 @@ static void draw_bar(struct grid *g, int x, int y, unsigned int role,
  * neither is known. */
 static void place_text(const struct screen_descent_node *n, char *out, size_t size)
 {
-	const char *slash = strrchr(n->file, '/');
-
 	out[0] = '\0';
 	if (n->file[0] && n->line)
-		snprintf(out, size, "%s:%u", slash ? slash + 1 : n->file, n->line);
+		snprintf(out, size, "%s:%u", path_file(n->file), n->line);
 	else if (n->code_start && n->code_offset > n->code_start)
 		snprintf(out, size, "+0x%llx",
 			 (unsigned long long)(n->code_offset - n->code_start));

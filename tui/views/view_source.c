@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The view of a frame's code: lines of a source file, or instructions. */
 #include "analysis/base/format.h"
+#include "analysis/base/path.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"
@@ -81,10 +82,9 @@ void screen_show_source(struct screen *s, const char *title, const char *text, u
 
 static void add_place(struct pager *p, const char *file, uint32_t line, bool shares)
 {
-	const char *slash = strrchr(file, '/');
 	char raw[1024], safe[2048], text[2100];
 
-	snprintf(raw, sizeof(raw), "%s", slash ? slash + 1 : file);
+	snprintf(raw, sizeof(raw), "%s", path_file(file));
 	sanitise(safe, sizeof(safe), raw);
 	snprintf(text, sizeof(text), "%*s%s:%u", 14 + (shares ? FORMAT_PERCENT_WIDTH : 0), "", safe,
 		 line);
