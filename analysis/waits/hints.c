@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/waits/kinds.h"
 
 /* Recognises a function by the begin of its name. Each match in the list sets its hint. */
@@ -142,20 +143,11 @@ static bool begins(const char *name, const char *prefix)
 /* What is known of the lock that function `name` of a stack wants. */
 static uint32_t hint_of_lock(const char *name)
 {
-	for (size_t i = 0; i < sizeof(lock_callers) / sizeof(lock_callers[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lock_callers); i++) {
 		if (begins(name, lock_callers[i].prefix))
 			return lock_callers[i].hint;
 	}
 	return 0;
-}
-
-static bool is_lock_wrapper(const char *name)
-{
-	for (size_t i = 0; i < sizeof(lock_wrappers) / sizeof(lock_wrappers[0]); i++) {
-		if (begins(name, lock_wrappers[i]))
-			return true;
-	}
-	return false;
 }
 
 uint32_t wait_hints(const char *kernel)
@@ -166,7 +158,7 @@ uint32_t wait_hints(const char *kernel)
 	while (*kernel) {
 		bool locked = hints & HINT_LOCK;
 
-		for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 			/* what a soft interrupt sends is an answer, and not what it runs for */
 			if (functions[i].hint == HINT_SENDS && hints & HINT_SOFTIRQ)
 				continue;
@@ -175,7 +167,7 @@ uint32_t wait_hints(const char *kernel)
 		}
 		if (hints & HINT_LOCK && !locked)
 			hints |= hint_of_lock(caller);
-		if (!is_lock_wrapper(kernel))
+		if (!any_of(i, ARRAY_SIZE(lock_wrappers), begins(kernel, lock_wrappers[i])))
 			caller = kernel;
 		kernel += strcspn(kernel, ";");
 		kernel += *kernel == ';';

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/base/array.h"
 #include "tui/cli/target.h"
 #include "tui/cli/verbs.h"
 
@@ -14,22 +15,10 @@ bool restarts_follow(const struct options *asked)
 	return asked->name || asked->unit || asked->cgroup || asked->container || asked->bare;
 }
 
-static size_t alive(const struct model *m)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < model_nr_targets(m); i++)
-		n += !model_target_ended(m, i);
-	return n;
-}
-
 static bool is_measured(const struct model *m, pid_t pid)
 {
-	for (size_t i = 0; i < model_nr_targets(m); i++) {
-		if (model_target(m, i)->pid == (uint32_t)pid && !model_target_ended(m, i))
-			return true;
-	}
-	return false;
+	return any_of(i, model_nr_targets(m),
+		      model_target(m, i)->pid == (uint32_t)pid && !model_target_ended(m, i));
 }
 
 /* Measure the processes that the target means now. */
@@ -62,7 +51,8 @@ static void tell_deaths(struct restarts *r, const struct model *m)
 void restarts_turn(struct restarts *r, struct front *f, uint64_t now_ns)
 {
 	const struct model *m = front_model(f);
-	bool gone = model_nr_targets(m) && !alive(m);
+	bool gone =
+	    model_nr_targets(m) && !any_of(i, model_nr_targets(m), !model_target_ended(m, i));
 
 	if (gone != r->waiting && restarts_follow(r->asked))
 		verb_complain(gone
