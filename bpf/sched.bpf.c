@@ -113,8 +113,8 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 enum { KEPT_SLEEP_PART = 8 };
 
 /*
- * Room for one more sleep of a call whose longest sleeps are kept: unused, or that of the shortest
- * one. Returns NULL if this one is shorter, or too short to make a call slow.
+ * Where one more sleep of a call whose longest sleeps are kept has room: an unused place, or that
+ * of the shortest one. PT_KEPT_SLEEPS: this one is shorter, or too short to make a call slow.
  */
 SEPARATE u64 kept_sleep_index(struct pt_control *c, struct pt_descent *d, u64 slept)
 {

@@ -22,11 +22,6 @@ enum {
 	KERNEL_LINE = 4096,
 };
 
-static uint64_t less(uint64_t from, uint64_t what)
-{
-	return from > what ? from - what : 0;
-}
-
 /* The sum of one fnode in this call; all zero if it was not called. */
 static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_t i)
 {

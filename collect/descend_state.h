@@ -52,6 +52,11 @@ struct descent_arming {
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */
 };
 
+static inline uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
 /* What a record of a call, and one of a sleep, point to until they are sent. */
 struct call_strings {
 	struct host_waits waits;

@@ -91,13 +91,12 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 		if (r->head.tid != call->head.tid || r->since < call->head.at ||
 		    r->head.at > call->head.at + call->raw)
 			continue;
-		*w = (struct rec_witness){
-		    .op = op,
-		    .tid = r->head.tid,
-		    .at_ns = r->head.at > c->start_ns ? r->head.at - c->start_ns : 0,
-		    .weight_ns = r->slept,
-		    .kind = WITNESS_SLEEP,
-		    .functions = ""};
+		*w = (struct rec_witness){.op = op,
+					  .tid = r->head.tid,
+					  .at_ns = less(r->head.at, c->start_ns),
+					  .weight_ns = r->slept,
+					  .kind = WITNESS_SLEEP,
+					  .functions = ""};
 		sleep_fill(r, &w->sleep, &k->text[n]);
 		kernel_work_of_sleep(c, r, NULL, &k->work[n]);
 		kernel_work_send(&k->work[n], &w->sleep);

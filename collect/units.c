@@ -264,9 +264,12 @@ static void unit_on(struct collector *c, enum unit u)
 	struct pt_control *control = kernel_side_control(c->kernel);
 	struct governed_unit *g = &c->units[u];
 
-	++*(u == UNIT_SYSCALLS ? &control->sys_burst : &control->sched_burst);
-	if (u == UNIT_SCHED)
+	if (u == UNIT_SYSCALLS) {
+		control->sys_burst++;
+	} else {
+		control->sched_burst++;
 		keep_burst_begins(c);
+	}
 	g->state = FUNCTION_ON;
 	g->lasts_ns = 0;
 	units_layers(c);
