@@ -145,6 +145,49 @@ static void live_descent(struct live *l)
 	live_waits_source(&l->waits, l->screen, l->front, l->replay);
 }
 
+/* Actions about the cause of a peak, waits, threads and open calls. */
+static void live_question(struct live *l, const struct screen_action *a)
+{
+	live_descent(l);
+	switch (a->type) {
+	case SCREEN_DESCEND:
+		if (l->front && front_over(l->front))
+			screen_message(l->screen, NOTE_WARNING,
+				       "the target has ended: there is nothing left to probe");
+		else
+			live_descent_ask(&l->descent, a->op, a->peak);
+		break;
+	case SCREEN_RESUME:
+		live_resume_anyway(&l->resume, &l->descent, l->options);
+		break;
+	case SCREEN_DESCEND_STOP:
+		live_descent_stop(&l->descent);
+		break;
+	case SCREEN_SOURCE:
+	case SCREEN_CODE:
+		live_source_show(&l->source, a);
+		break;
+	case SCREEN_WAITS:
+	case SCREEN_WAITS_STOP:
+	case SCREEN_WAITS_CHANGE:
+		live_waits_action(&l->waits, a);
+		break;
+	case SCREEN_THREADS:
+		(a->flag ? live_snapshots_begin : live_snapshots_end)(&l->waits);
+		break;
+	case SCREEN_CHOOSE_THREAD:
+		live_choose_thread(l->front, l->screen, a->pid, a->tid);
+		break;
+	case SCREEN_OPEN_CALLS:
+		l->open_calls.screen = l->screen;
+		l->open_calls.front = l->front;
+		live_open_ask(&l->open_calls, a->op);
+		break;
+	default:
+		break;
+	}
+}
+
 static void live_action(struct live *l, const struct screen_action *a)
 {
 	if (l->replay && a->type == SCREEN_PICK_TARGET) {
@@ -195,45 +238,8 @@ static void live_action(struct live *l, const struct screen_action *a)
 	case SCREEN_CONFIGURE:
 		live_write(l->screen, l->front, a);
 		break;
-	case SCREEN_DESCEND:
-		live_descent(l);
-		if (l->front && front_over(l->front))
-			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended: there is nothing left to probe");
-		else
-			live_descent_ask(&l->descent, a->op, a->peak);
-		break;
-	case SCREEN_RESUME:
-		live_resume_anyway(&l->resume, &l->descent, l->options);
-		break;
-	case SCREEN_DESCEND_STOP:
-		live_descent(l);
-		live_descent_stop(&l->descent);
-		break;
-	case SCREEN_SOURCE:
-	case SCREEN_CODE:
-		live_descent(l);
-		live_source_show(&l->source, a);
-		break;
-	case SCREEN_WAITS:
-	case SCREEN_WAITS_STOP:
-	case SCREEN_WAITS_CHANGE:
-		live_descent(l);
-		live_waits_action(&l->waits, a);
-		break;
-	case SCREEN_THREADS:
-		live_descent(l);
-		(a->flag ? live_snapshots_begin : live_snapshots_end)(&l->waits);
-		break;
-	case SCREEN_CHOOSE_THREAD:
-		live_choose_thread(l->front, l->screen, a->pid, a->tid);
-		break;
-	case SCREEN_OPEN_CALLS:
-		l->open_calls.screen = l->screen;
-		l->open_calls.front = l->front;
-		live_open_ask(&l->open_calls, a->op);
-		break;
 	default:
+		live_question(l, a);
 		break;
 	}
 }
