@@ -113,8 +113,8 @@ struct choose_progress {
 /*
  * An automatically chosen peak may disappear during its descent. If now.calls_used has not grown
  * for 3 s, this function chooses again as choose_whole() does. Returns true if the calls have moved
- * to another peak; `plan` then says what to begin instead. `before` is kept
- * between the calls, at first all zero.
+ * to another peak; `plan` then says what to begin instead. `before` is kept between the calls of
+ * this function; at first it is all zero.
  */
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,

@@ -75,9 +75,8 @@ void event_log_release(struct event_log *log);
  */
 struct event *event_log_add(struct event_log *log, const struct event *event);
 /*
- * Appends the events that happened after start_ns (from 0 on: all) and until end_ns, with their
- * numbers. Returns 0
- * or -ENOMEM.
+ * Appends the events that happened after start_ns and until end_ns, with their numbers; with a
+ * start_ns of 0 also those at the very beginning. Returns 0 or -ENOMEM.
  */
 int event_log_copy(struct event_log *to, const struct event_log *from, uint64_t start_ns,
 		   uint64_t end_ns);

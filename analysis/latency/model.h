@@ -188,8 +188,8 @@ void model_free(struct model *m);
 
 /* Sets whether getters list all peaks, including rare ones and shadows. */
 void model_list_all_peaks(struct model *m, bool all);
-/* Keep less than is usual, for who runs for weeks: slices are merged beyond so many bytes, and an
- * operation gets no further samples once all have so many. */
+/* Keeps less than usual, for a recorder that runs for weeks: slices that take more than so many
+ * bytes are merged, and after so many samples of all operations no operation gets more. */
 void model_limit(struct model *m, size_t slice_bytes, size_t samples);
 bool model_lists_all_peaks(const struct model *m);
 

@@ -59,8 +59,7 @@ static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *
 
 	if (op->layer != LAYER_SYSCALL)
 		return false;
-	/* a futex is a lock, or whatever the program makes of it: waits for work are usually long
-	 */
+	/* of what a program uses futexes for, only waits for work are usually long */
 	if (!strcmp(op->label, "futex"))
 		return call->usual_ns > LONG_NS;
 	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i]));

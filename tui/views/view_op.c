@@ -208,7 +208,7 @@ static void open_chosen(struct view_op *v)
 	}
 	if (v->op->past && !s->options.replay) {
 		screen_message(s, NOTE_INFO,
-			       "a cause is found in calls that come now; 0 goes back to now");
+			       "only calls made from now on can be explained; 0 goes back to now");
 		return;
 	}
 	v->chosen = p->id; /* the peak of the descent stays chosen */
