@@ -380,9 +380,7 @@ static int sites_attach(struct collector *c, struct function *f, unsigned int fr
 	function_burst_begins(c, f);
 	err = function_links_attach(c, f, from, false);
 	/* attached as soon as nobody can write to the file any more */
-	if (err == -ETXTBSY)
-		err = 0;
-	return !err && f->keep_exits ? function_exits_arm(c, f) : err;
+	return err == -ETXTBSY ? 0 : err;
 }
 
 static void function_begin(struct collector *c, struct function *f)
@@ -416,6 +414,9 @@ static void arm_carry_out(struct collector *c, struct function *f, const struct 
 	function_sites_write(c, f);
 	if (!err && (fresh || f->state == FUNCTION_ON))
 		err = sites_attach(c, f, from);
+	/* also between bursts: the next one needs them */
+	if (!err && f->keep_exits)
+		err = function_exits_arm(c, f);
 	if (fresh)
 		function_begin(c, f);
 	if (moved && !err)
