@@ -6,6 +6,7 @@
  * calls may end. A context switch has no duration, so the scheduler's burst ends at once.
  */
 #include "collect/units.h"
+#include "analysis/base/array.h"
 #include "collect/descend.h"
 #include "collect/keep.h"
 #include "collect/phases.h"
@@ -303,9 +304,9 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 }
 
 /*
- * True if the credit suffices for a burst that is worth its attaching. To attach and detach
- * changes the kernel's code, and every CPU is interrupted for that: bursts as short as the
- * credit of one turn would cost more than what they measure. Each slice should have a burst.
+ * True if the credit suffices for a burst that is worth its attaching. That changes the kernel's
+ * code, for which every CPU is interrupted: bursts as short as the credit of one turn would cost
+ * more than what they measure. Each slice should have a burst.
  */
 static bool burst_is_saved(const struct collector *c, enum unit u)
 {
@@ -369,11 +370,8 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 
 bool units_are_on(const struct collector *c)
 {
-	for (enum unit u = 0; u < UNITS; u++) {
-		if (serves_descent(c, u) && c->units[u].state != FUNCTION_ON)
-			return false;
-	}
-	return true;
+	return !any_of(u, UNITS,
+		       serves_descent(c, (enum unit)u) && c->units[u].state != FUNCTION_ON);
 }
 
 bool units_start(struct collector *c, uint64_t now)

@@ -47,8 +47,7 @@ struct live {
 	struct live_waits waits;
 	struct live_compare compare;
 	uint64_t processes_at;
-	bool opened; /* the only function was opened, or a key was pressed: do not open it any more
-		      */
+	bool opened; /* the only function was opened, or a key was pressed: open none any more */
 	bool quit, lost, dirty;
 	bool picking;	 /* a process was picked; the collector has not answered yet */
 	bool says_state; /* on SIGUSR1 print the state to stderr, which is not the terminal */
@@ -105,9 +104,7 @@ static bool live_attach(struct live *l, bool pick)
 
 static void live_suspend(struct live *l)
 {
-	/*
-	 * While peaktop is stopped it sends no heartbeat, so the collector detaches after 2 s.
-	 */
+	/* while peaktop is stopped it sends no heartbeat, so the collector detaches after 2 s */
 	term_suspend();
 	raise(SIGSTOP);
 	term_resume();
@@ -194,10 +191,6 @@ static void live_action(struct live *l, const struct screen_action *a)
 		l->quit |= live_resume_in(l->parent, l->screen, a->pid);
 		return;
 	}
-	if (a->type == SCREEN_COMPARE) {
-		live_compare_begin(&l->compare, l->screen, a->text);
-		return;
-	}
 	if (l->replay && replay_screen_action(l->replay, l->screen, a))
 		return;
 	switch (a->type) {
@@ -218,6 +211,9 @@ static void live_action(struct live *l, const struct screen_action *a)
 		break;
 	case SCREEN_REFRESH_PROCESSES:
 		l->processes_at = 0;
+		break;
+	case SCREEN_COMPARE:
+		live_compare_begin(&l->compare, l->screen, a->text);
 		break;
 	case SCREEN_SEARCH:
 		front_search(l->front, a->text);
