@@ -55,7 +55,8 @@ def serve():
           "notes: %s" % document["notes"])
     shares(document)
     recursive = [n for n in nodes(document["ftree"]) if n["function"] == "descend_into"]
-    equal("descend_into() is one node, however deep it calls itself", len(recursive), 1)
+    # none if few of the samples met it
+    check(len(recursive) <= 1, "descend_into() is one node, however deep it calls itself: %d" % len(recursive))
     target.say("")
     target.truth()
 

@@ -276,7 +276,7 @@ def clean_up():
 atexit.register(clean_up)
 
 
-HANG = 60  # seconds after which something that a case waits for is taken to hang, however busy the machine is
+HANG = 180  # seconds after which something that a case waits for is taken to hang, however busy the machine is
 
 
 def wait_for(condition, what, seconds=HANG):
