@@ -11,8 +11,8 @@ A cycle is one attachment and detachment in one process: breakpoints were seen i
 into the targets' code every few ms, so cycles that are shorter than that may be missed, and none is counted that was not there. A session of a verb
 without probes (walk, --open, chains) that attached programs to the kernel is one cycle.
 
-As a program (`make soak`): SOAK_CYCLES cycles (10000), at most SOAK_SECONDS (3600), beside a watch and a screen that stay all the time, whose memory and
-descriptors must not grow.
+As a program (`make soak`): SOAK_CYCLES cycles (10000), at most SOAK_SECONDS (3600), beside two watches and a screen that stay all the time, whose memory and
+descriptors must not grow from the moment on at which their histories are full.
 """
 import collections
 import ctypes
@@ -430,64 +430,129 @@ def soak(seed, cycles, seconds=None, only=None, progress=lambda tally: None):
 ROOM = 256  # KB by which the memory of a small process may differ
 
 
-class Lasting:
-    """A watch in bursts and a screen that are there all the time, and what their processes and their target hold."""
+def history():
+    """How many slices of an operation a front keeps: it grows until then, which is no leak."""
+    with open(os.path.join(TOP, "analysis/latency/model.h")) as f:
+        return int(re.search(r"MODEL_MAX_SLICES = (\d+)", f.read())[1])
 
-    # With slices this short, a front has all the slices that it keeps (MODEL_MAX_SLICES) after 3 minutes, and must not grow from then on.
+
+class Watch:
+    """A watch that is there all the time; `full_at` is when its history was full."""
+
+    def __init__(self, name, *command):
+        self.name, self.full_at, self.ended = name, None, None
+        self.said = tempfile.TemporaryFile()  # on standard error
+        self.process = subprocess.Popen([PEAKTOP, "watch", *command, "--json-lines", "--for", "1000000"], stdout=subprocess.PIPE,
+                                        stderr=self.said, start_new_session=True)
+        EXIT.append(self.process.kill)
+        self.pid = self.process.pid
+        self.last = collections.deque(maxlen=2)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        """A slice without calls is not kept: in bursts most lines have no calls more than the line before."""
+        calls, slices, enough = None, 0, history()
+        for line in self.process.stdout:
+            self.last.append(line)
+            if not self.full_at:
+                now = [op["calls"] for op in json.loads(line)["operations"]]
+                slices += now != calls
+                calls = now
+                if slices >= enough:
+                    self.full_at = time.monotonic()
+
+    def status(self):
+        """Its exit status and its last words if it has ended, else None. It is to end only when told to."""
+        if self.process.poll() is None:
+            return None
+        self.said.seek(0)
+        return "%s ended with %s: %s; its last lines: %s" % (
+            self.name, self.process.returncode, self.said.read()[-1000:].decode(errors="replace"),
+            b"".join(self.last).decode(errors="replace")[-6000:])
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(HANG)
+        self.reader.join()
+        unharmed(self.process.returncode == 0, self.status())
+
+
+class Lasting:
+    """
+    Two watches and a screen that are there all the time, and what their processes and their target hold. With slices this short, fronts that
+    see each slice have a full history after MODEL_MAX_SLICES * 50 ms = 3 minutes. In bursts (of which there are some 2 a second) it takes half an hour.
+    """
     INTERVAL = ["--interval", "0.05"]
+    EVERY = ["--max-overhead", "100"]
+    SAMPLE = 5  # seconds between two looks at what they hold
+    ENOUGH = 60  # looks at full histories by which growth can be judged: 5 minutes
 
     def __init__(self):
         self.target = Target("rates", 20000, 1000000, 100)
         self.target.go()
-        self.said = tempfile.TemporaryFile()  # what the watch says on standard error
-        self.watch = subprocess.Popen([PEAKTOP, "watch", "-p", str(self.target.pid), "-f", "busy", "--json-lines", "--for", "1000000",
-                                       *self.INTERVAL],
-                                      stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
-        EXIT.append(self.watch.kill)
-        self.screen = Screen(PEAKTOP, "-p", self.target.pid, "-f", "busy", *self.INTERVAL)
-        self.samples = collections.defaultdict(list)  # (whose, name of the process): (KB, descriptors)
+        on = ["-p", str(self.target.pid), "-f", "busy", *self.INTERVAL]
+        self.watches = [Watch("watch", *on, *self.EVERY), Watch("watch in bursts", *on)]
+        self.screen = Screen(PEAKTOP, *on, *self.EVERY)
+        self.samples = collections.defaultdict(list)  # (whose, name of the process, pid): (time, KB, descriptors)
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.sample)
         self.thread.start()
 
     @staticmethod
     def held(pid):
-        """Memory of its own in KB, page tables included, and descriptors."""
+        """Now, memory of its own in KB, page tables included, and descriptors."""
         with open("/proc/%d/smaps_rollup" % pid) as f:
             kb = sum(int(line.split()[1]) for line in f if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
-        return kb + int(proc_status(pid)["VmPTE"].split()[0]), len(os.listdir("/proc/%d/fd" % pid))
+        return time.monotonic(), kb + int(proc_status(pid)["VmPTE"].split()[0]), len(os.listdir("/proc/%d/fd" % pid))
 
     def sample(self):
-        while not self.over.wait(5):
-            for whose, first in (("watch", self.watch.pid), ("screen", self.screen.pid), ("target", self.target.pid)):
+        while not self.over.wait(self.SAMPLE):
+            for whose, first in [(one.name, one.pid) for one in self.watches] + [("screen", self.screen.pid), ("target", self.target.pid)]:
                 for pid in family(first):
                     with contextlib.suppress(OSError, KeyError):
                         self.samples[whose, Session.name_of(pid), pid].append(self.held(pid))
+            for one in self.watches:
+                if not one.ended and one.status():
+                    one.ended = one.status()
+                    say("# after %d looks: %s" % (max(map(len, self.samples.values())), one.ended))
+
+    def now(self):
+        """What each holds now, in KB: how it comes to what it is at the end."""
+        return ", ".join("%s %s %d" % (whose, name, seen[-1][1]) for (whose, name, _), seen in sorted(self.samples.items())
+                         if seen[-1][0] > time.monotonic() - 4 * self.SAMPLE)
 
     def end(self):
-        """End both in order; what grew, in words."""
+        """End all in order."""
         self.over.set()
         self.thread.join()
-        self.watch.send_signal(signal.SIGINT)
         self.screen.keys("q", "q", "q")
-        status = self.watch.wait(HANG)
-        self.said.seek(0)
-        unharmed(status == 0, "the watch ended with %s: %s" % (status, self.said.read()[-1000:].decode(errors="replace")))
+        for one in self.watches:
+            one.end()
         unharmed(self.screen.exit_status() == 0, "the screen ended with an error")
-        unharmed(alive(self.target.pid), "the target of the watch died")
-        wait_for(lambda: not breakpoints(self.target.pid), "no breakpoint is left in the target of the watch")
+        unharmed(alive(self.target.pid), "the target of the watches died")
+        wait_for(lambda: not breakpoints(self.target.pid), "no breakpoint is left in the target of the watches")
         self.target.end()
 
     def lines(self):
-        """(words, whether it stayed) for each process that was there for most of the time: medians and maxima of its second and its last fifth."""
+        """
+        (words, whether it stayed) for each process that was there for most of the time: medians and maxima of the first and of the last third
+        of the time in which the history of its front was full.
+        """
+        full = {one.name: one.full_at for one in self.watches}
+        full["screen"] = full["target"] = self.watches[0].full_at
         most = max(map(len, self.samples.values()), default=0)
         for (whose, name, _), seen in sorted(self.samples.items()):
-            fifth = len(seen) // 5
-            if fifth < 2 or len(seen) < most * 0.8:
+            if len(seen) < most * 0.8:
                 continue
-            early, late = seen[fifth:2 * fifth], seen[-fifth:]
-            kb = [statistics.median(one[0] for one in part) for part in (early, late)]
-            fds = [max(one[1] for one in part) for part in (seen[:-fifth], late)]
+            judged = [one for one in seen if full[whose] and one[0] >= full[whose]]
+            if len(judged) < self.ENOUGH:
+                yield "%s, %s: at last %d KB; not judged, its history was full for %d s" % (whose, name, seen[-1][1], len(judged) * self.SAMPLE), True
+                continue
+            third = len(judged) // 3
+            early, late = judged[:third], judged[-third:]
+            kb = [statistics.median(one[1] for one in part) for part in (early, late)]
+            fds = [max(one[2] for one in part) for part in (judged[:-third], late)]
             yield "%s, %s: %d KB, then %d KB (%+.1f%%); at most %d descriptors, then %d" % (
                 whose, name, *kb, 100 * (kb[1] / kb[0] - 1), *fds), kb[1] <= kb[0] * 1.05 + ROOM and fds[1] <= fds[0]
 
@@ -507,7 +572,7 @@ def run_soak():
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     seed, only = os.environ.get("SOAK_SEED", str(int(time.time()))), os.environ.get("SOAK_SESSION")
     cycles, seconds = int(os.environ.get("SOAK_CYCLES", "10000")), float(os.environ.get("SOAK_SECONDS", "3600"))
-    begun, said = time.monotonic(), [0.0]
+    begun, said, held = time.monotonic(), [0.0], [0.0]
     say("seed %s, %d cycles, at most %g s" % (seed, cycles, seconds))
 
     def progress(tally):
@@ -516,6 +581,9 @@ def run_soak():
             said[0] = now
             say("%.0f s, load %.1f: %d cycles in %d sessions, %d harms" % (
                 now, os.getloadavg()[0], tally.total(), sum(tally.sessions.values()), len(tally.harms)))
+            if lasting and now >= held[0] + 600:
+                held[0] = now
+                say("KB now: " + lasting.now())
     kernel, failed = kernel_memory(), []
     with NothingLeft():
         lasting = None if only else Lasting()
