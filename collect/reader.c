@@ -3,6 +3,7 @@
 
 #include "analysis/base/array.h"
 #include "collect/fd_message.h"
+#include "collect/process/chances.h"
 #include "collect/process/clock.h"
 #include "collect/process/live_thread.h"
 #include "collect/reader_pages.h"
@@ -277,8 +278,10 @@ static int wait_answer(enum reader_kind kind)
 	unsigned int longest = kind == READER_MEMORY ? READER_WAIT_MS : READER_FILES_WAIT_MS;
 	struct pollfd p = {.fd = reader.socket, .events = POLLIN};
 	uint32_t steps = reader.shared->steps;
-	unsigned int asleep = 0, waited = 0;
+	unsigned int waited = 0;
+	struct chances asleep;
 
+	chances_begin(&asleep);
 	for (;;) {
 		int n = poll(&p, 1, STEP_MS);
 
@@ -288,14 +291,18 @@ static int wait_answer(enum reader_kind kind)
 			return -errno;
 		if (reader.shared->steps != steps) {
 			steps = reader.shared->steps;
-			asleep = waited = 0;
+			chances_begin(&asleep);
+			waited = 0;
 		}
 		waited += STEP_MS;
-		asleep = sleeps(reader.pid) ? asleep + STEP_MS : 0;
-		if (asleep >= longest)
+		if (sleeps(reader.pid))
+			chances_turn_behind(&asleep, reader.shared->about, STEP_MS * MS);
+		else
+			chances_begin(&asleep);
+		if (asleep.counted_ns >= longest * MS)
 			return -ETIMEDOUT;
 		if (waited >= READER_MAX_WAIT_MS)
-			return -EAGAIN;
+			return asleep.silent_ns >= longest * MS ? -ETIMEDOUT : -EAGAIN;
 	}
 }
 

@@ -25,13 +25,18 @@
 #include <sys/types.h>
 
 enum {
-	READER_WAIT_MS = 200, /* a reader that sleeps so long without progress hangs */
+	/*
+	 * A reader that sleeps so long without progress hangs. While a thread of the target waits
+	 * for a CPU, only a tenth of the time counts (see chances_turn_behind()): it may have the
+	 * lock that the reader waits for.
+	 */
+	READER_WAIT_MS = 200,
 	/*
 	 * the same for files: opening one waits for mmap_lock, which a thread that maps or
 	 * populates much memory holds for some hundred milliseconds
 	 */
 	READER_FILES_WAIT_MS = 600,
-	READER_MAX_WAIT_MS = 1500, /* longest wait for a reader that is not asleep */
+	READER_MAX_WAIT_MS = 1500, /* longest wait without progress in any case */
 	READER_MAX_ARGUMENT = 2 << 20,
 	READER_MAX_TEXT = 8 << 20,
 	READER_MAX_PIECES = 512,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "collect/process/clock.h"
 #include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 
@@ -10,6 +11,8 @@ enum {
 	/* /proc is asked only after so long a silence */
 	PATIENT_NS = 500000000,
 	LEAST_PART = 10,
+	/* threads of the process that may have the lock: more take too long to look at */
+	MAX_LOOKS = 64,
 };
 
 void chances_begin(struct chances *c)
@@ -43,4 +46,19 @@ void chances_turn(struct chances *c, pid_t pid, uint64_t turn_ns)
 			counts = cpu - before;
 	}
 	c->counted_ns += counts > turn_ns / LEAST_PART ? counts : turn_ns / LEAST_PART;
+}
+
+/*
+ * The threads that are ready to run got less CPU time than all of them could have used: one of them
+ * waits for a CPU.
+ */
+void chances_turn_behind(struct chances *c, pid_t process, uint64_t turn_ns)
+{
+	uint64_t cpu = process_cpu_ns(process), got = cpu - c->cpu_ns, counts = turn_ns;
+
+	if (c->cpu_ns && got < threads_ready(process, MAX_LOOKS) * turn_ns / 10 * 9)
+		counts = turn_ns / LEAST_PART;
+	c->cpu_ns = cpu;
+	c->silent_ns += turn_ns;
+	c->counted_ns += counts;
 }

@@ -13,7 +13,7 @@ struct chances {
 	uint64_t
 	    counted_ns;	    /* time since chances_begin() in which the thread could have answered */
 	uint64_t silent_ns; /* all time since then */
-	uint64_t cpu_ns;    /* its CPU time at the last turn; 0: not known yet */
+	uint64_t cpu_ns;    /* CPU time at the last turn; 0: not known yet */
 };
 
 /* The thread has answered: count anew. */
@@ -24,3 +24,9 @@ void chances_begin(struct chances *c);
  * only the CPU time that it got, but at least a tenth. All of it if /proc does not tell.
  */
 void chances_turn(struct chances *c, pid_t pid, uint64_t turn_ns);
+/*
+ * The same for a thread that sleeps and perhaps waits for a lock that a thread of `process` has.
+ * While one of the first of these threads is ready to run and has no CPU, a tenth of the time
+ * counts.
+ */
+void chances_turn_behind(struct chances *c, pid_t process, uint64_t turn_ns);

@@ -49,6 +49,26 @@ pid_t live_thread(pid_t pid)
 	return found;
 }
 
+unsigned int threads_ready(pid_t pid, unsigned int max)
+{
+	unsigned int nr = 0, ready = 0;
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && nr < max && (e = readdir(d))) {
+		pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+
+		nr += tid > 0;
+		ready += tid > 0 && thread_state(pid, tid) == 'R';
+	}
+	if (d)
+		closedir(d);
+	return ready;
+}
+
 pid_t thread_process(pid_t tid)
 {
 	char buf[1024], *line;

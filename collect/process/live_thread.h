@@ -13,6 +13,8 @@ char thread_state(pid_t pid, pid_t tid);
 /* Returns the pid, or, if the main thread has ended, the id of the first thread that has not. 0: no
  * thread lives. Waits for no process. */
 pid_t live_thread(pid_t pid);
+/* How many of the first `max` threads of a process run or wait for a CPU. */
+unsigned int threads_ready(pid_t pid, unsigned int max);
 /* The process that a thread belongs to; 0: there is no such thread. */
 pid_t thread_process(pid_t tid);
 /* The number under which /proc has the memory and the files of a process: that thread, or the pid

@@ -11,6 +11,8 @@
 #include "collect/reader_pages.c"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
 
 enum { PROCESS = 1000001, OTHER = 1000002 }; /* pids that do not exist: only names for what hangs */
 
@@ -144,6 +146,66 @@ static void test_files_may_wait_for_a_lock(void **state)
 	(void)state;
 	assert_int_equal(
 	    reader_call(PROCESS, READER_FILES, wait_for_lock, &nothing, sizeof(nothing), NULL), 5);
+}
+
+static int64_t sleep_twice_too_long(void *argument, int *fd)
+{
+	const struct timespec nap = {.tv_nsec = 2 * READER_WAIT_MS * 1000000l};
+
+	(void)argument;
+	(void)fd;
+	nanosleep(&nap, NULL);
+	return 6;
+}
+
+static void *spin(void *unused)
+{
+	for (;;)
+		__asm__ volatile("");
+	return unused;
+}
+
+/* A process of two threads that run on one CPU: one of them always waits for it. */
+static pid_t start_crowded(void)
+{
+	pid_t pid = fork();
+	cpu_set_t one;
+	pthread_t t;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sched_getaffinity(0, sizeof(one), &one);
+	for (int cpu = 0, found = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &one) && found++)
+			CPU_CLR(cpu, &one);
+	}
+	if (sched_setaffinity(0, sizeof(one), &one) || pthread_create(&t, NULL, spin, NULL))
+		_exit(1);
+	spin(NULL);
+	_exit(1);
+}
+
+static void test_a_target_without_cpu_is_no_hang(void **state)
+{
+	enum reader_kind kind;
+	pid_t pid = start_crowded();
+	int nothing = 0;
+
+	(void)state;
+	assert_true(pid > 0);
+	while (threads_ready(pid, 8) < 2)
+		sched_yield();
+	assert_int_equal(reader_call(pid, READER_MEMORY, sleep_twice_too_long, &nothing,
+				     sizeof(nothing), NULL),
+			 6);
+	/* for ever is too long all the same, and the next request does not wait again */
+	assert_int_equal(
+	    reader_call(pid, READER_MEMORY, sleep_for_ever, &nothing, sizeof(nothing), NULL),
+	    -ETIMEDOUT);
+	assert_int_equal(reader_next_hung(&kind), pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static void test_progress_is_no_hang(void **state)
@@ -300,6 +362,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_hang, tear_down),
 	    cmocka_unit_test_teardown(test_more_hang_than_are_kept, tear_down),
 	    cmocka_unit_test_teardown(test_files_may_wait_for_a_lock, tear_down),
+	    cmocka_unit_test_teardown(test_a_target_without_cpu_is_no_hang, tear_down),
 	    cmocka_unit_test_teardown(test_progress_is_no_hang, tear_down),
 	    cmocka_unit_test_teardown(test_death, tear_down),
 	    cmocka_unit_test_teardown(test_holds_nothing, tear_down),
