@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * .gopclntab: the table of functions that the Go runtime unwinds with. Stripping keeps it. The
- * layout is that of Go 1.18 and later; source: struct pcHeader, functab and _func in
- * src/runtime/symtab.go and src/runtime/runtime2.go of Go.
+ * .gopclntab: the table of functions that the Go runtime unwinds with. Stripping keeps it.
  */
 #include <errno.h>
 
 #include "analysis/base/array.h"
-#include "analysis/module/module_internal.h"
+#include "analysis/module/module_data.h"
+#include "analysis/module/module_go.h"
 #include "analysis/module/module_row.h"
 
 enum {
-	GO_HEADER = 72,	     /* bytes of struct pcHeader */
-	GO_MAGIC_118 = 0xf0, /* last byte of 0xfffffff0: Go 1.18 and 1.19 */
-	GO_MAGIC_120 = 0xf1, /* of 0xfffffff1: Go 1.20 and later */
-	GO_PADDING = 64,     /* bytes between the last function and the end of .text */
-	GO_FACTS = 44,	     /* bytes of struct _func that are read */
-	GO_FLAGS_118 = 37,   /* where its flags are */
-	GO_FLAGS_120 = 41,
+	GO_HEADER = 64,	       /* bytes of the shortest struct pcHeader */
+	GO_PADDING = 64,       /* bytes between the last function and the end of .text */
 	GO_SWITCHES_STACK = 2, /* flag: the stack pointer is set to another stack */
-	GO_STEPS = 1 << 16,    /* of the list of depths of one function */
+	GO_STEPS = 1 << 16,    /* of a list of values */
 	GO_RELOCATION = 24,    /* bytes of Elf64_Rela */
 	GO_RELOCATIONS = 4096, /* read at once */
+	GO_CHUNK = 1 << 16,    /* bytes of data read at once */
+	GO_DATA = 256 << 20,   /* bytes of data read in all */
 	GO_TRIES = 16,	       /* headers that prove to be wrong */
+};
+
+static const struct go_layout layouts[] = {
+    /* Go 1.16 and 1.17 */
+    {0xfa, 64, 0, 24, 32, 40, 48, 56, 16, 33, 20, 12, 16, 0},
+    /* Go 1.18 and 1.19 */
+    {0xf0, 72, 24, 32, 40, 48, 56, 64, 8, 33, 20, 12, 16, 304},
+    /* Go 1.20 and later */
+    {0xf1, 72, 24, 32, 40, 48, 56, 64, 8, 37, 16, 4, 8, 320},
 };
 
 /* The C linker puts the table of a file without a fixed address into .data.rel.ro. */
@@ -33,37 +38,104 @@ bool module_has_go_table(const struct image *img)
 	return image_section(img, sections[0]) || image_section(img, sections[1]);
 }
 
-/* ---- the address of the code */
+/* ---- pointers in data */
 
-/* Returns the value that the loader puts at `vaddr` of a file without a fixed address, or 0. */
-static uint64_t relocated(const struct module *m, uint64_t vaddr)
+/* Which pointers are wanted: those at an address, or those with a value. */
+struct wanted {
+	bool by_value;
+	uint64_t key;
+	uint64_t *out; /* the value, or the addresses */
+	size_t nr, max;
+	uint64_t left; /* bytes of data that may still be read */
+};
+
+static bool is_full(const struct wanted *w)
+{
+	return w->nr >= w->max;
+}
+
+static void take_pointer(struct wanted *w, uint64_t at, uint64_t value)
+{
+	if ((w->by_value ? value : at) == w->key && !is_full(w))
+		w->out[w->nr++] = w->by_value ? at : value;
+}
+
+/* The values that the loader puts into a file without a fixed address. */
+static void search_relocations(const struct module *m, struct wanted *w)
 {
 	uint8_t *p = malloc((size_t)GO_RELOCATIONS * GO_RELOCATION);
-	uint64_t value = 0;
 
-	for (size_t i = 0; p && i < m->dynamic.nr_relocations && !value; i++) {
+	for (size_t i = 0; p && i < m->dynamic.nr_relocations && !is_full(w); i++) {
 		struct span at = m->dynamic.relocations[i];
 
-		while (at.len >= GO_RELOCATION && !value) {
+		while (at.len >= GO_RELOCATION && !is_full(w)) {
 			uint64_t n = at.len / GO_RELOCATION;
 
 			if (n > GO_RELOCATIONS)
 				n = GO_RELOCATIONS;
 			if (image_read(&m->image, at.off, p, n * GO_RELOCATION))
 				break;
-			for (uint64_t k = 0; k < n && !value; k++) {
+			for (uint64_t k = 0; k < n; k++) {
 				const uint8_t *r = p + k * GO_RELOCATION;
 
-				if (get64(r) == vaddr &&
-				    ELF64_R_TYPE(get64(r + 8)) == R_X86_64_RELATIVE)
-					value = get64(r + 16);
+				if (ELF64_R_TYPE(get64(r + 8)) == R_X86_64_RELATIVE)
+					take_pointer(w, get64(r), get64(r + 16));
 			}
 			at.off += n * GO_RELOCATION;
 			at.len -= n * GO_RELOCATION;
 		}
 	}
 	free(p);
+}
+
+uint64_t go_pointer(const struct module *m, uint64_t vaddr)
+{
+	uint64_t value = 0;
+	struct wanted w = {.key = vaddr, .out = &value, .max = 1};
+	uint8_t bytes[8];
+
+	if (!module_read_data(m, vaddr, bytes, sizeof(bytes)))
+		value = get64(bytes);
+	if (!value)
+		search_relocations(m, &w);
 	return value;
+}
+
+static void search_segment(const struct module *m, const Elf64_Phdr *ph, uint8_t *chunk,
+			   struct wanted *w)
+{
+	uint64_t at = (ph->p_vaddr + 7) & ~7ULL;
+	struct span left;
+
+	while (!is_full(w) && (left = image_at_vaddr(&m->image, at)).len >= 8 &&
+	       at - ph->p_vaddr < ph->p_filesz) {
+		size_t len = left.len < GO_CHUNK ? (size_t)left.len & ~7UL : GO_CHUNK;
+
+		if (len > w->left)
+			break;
+		w->left -= len;
+		if (image_read(&m->image, left.off, chunk, len))
+			break;
+		for (size_t i = 0; i < len; i += 8)
+			take_pointer(w, at + i, get64(chunk + i));
+		at += len;
+	}
+}
+
+size_t go_pointers_to(const struct module *m, uint64_t value, uint64_t *out, size_t max)
+{
+	struct wanted w = {.by_value = true, .key = value, .out = out, .max = max, .left = GO_DATA};
+	uint8_t *chunk = malloc(GO_CHUNK);
+
+	for (size_t i = 0; chunk && i < m->image.nr_ph; i++) {
+		const Elf64_Phdr *ph = &m->image.ph[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_W)
+			search_segment(m, ph, chunk, &w);
+	}
+	free(chunk);
+	search_relocations(m, &w);
+	return w.nr;
 }
 
 /*
@@ -81,38 +153,60 @@ static uint64_t text_of_length(const struct image *img, uint64_t length)
 
 /* ---- the table */
 
-/* Each entry of the list: entry and offset of the facts, 4 bytes each. The end of the last
- * function follows the list. */
-static uint32_t go_entry(const struct go_table *t, uint64_t i)
+/* Each entry of the list: entry and offset of the facts. The end of the last function follows the
+ * list. */
+static uint64_t go_entry(const struct go_table *t, uint64_t i)
 {
-	return get32(t->bytes + t->functions + 8 * i);
+	const uint8_t *p = t->bytes + t->list + t->layout->entry * i;
+
+	return t->layout->entry == 16 ? get64(p) : get32(p);
 }
 
-static bool is_header(const uint8_t *p)
+uint64_t go_start(const struct go_table *t, uint64_t i)
 {
-	return (p[0] == GO_MAGIC_118 || p[0] == GO_MAGIC_120) && p[1] == 0xff && p[2] == 0xff &&
-	       p[3] == 0xff && !p[4] && !p[5] && p[6] == 1 && p[7] == 8;
+	return t->text + go_entry(t, i);
 }
 
-/* Reads the header at the start of the bytes, which are at `vaddr`. */
-static bool read_header(const struct module *m, struct go_table *t, uint64_t vaddr)
+static const struct go_layout *layout_of(const uint8_t *p)
 {
+	if (p[1] != 0xff || p[2] != 0xff || p[3] != 0xff || p[4] || p[5] || p[6] != 1 || p[7] != 8)
+		return NULL;
+	return find_first(i, layouts, ARRAY_SIZE(layouts), layouts[i].magic == p[0]);
+}
+
+static uint64_t find_text(const struct module *m, const struct go_table *t)
+{
+	const uint64_t at = t->layout->text;
+	uint64_t text = get64(t->bytes + at);
+
+	if (!text)
+		text = go_pointer(m, t->vaddr + at);
+	return text ? text : text_of_length(&m->image, go_entry(t, t->nr));
+}
+
+/* Reads the header at the start of the bytes. */
+static bool read_header(const struct module *m, struct go_table *t)
+{
+	const struct go_layout *l = t->layout;
 	const uint8_t *p = t->bytes;
+	uint64_t room;
 
-	if (t->len < GO_HEADER || !is_header(p))
+	if (t->len < l->header)
 		return false;
 	t->nr = get64(p + 8);
-	t->text = get64(p + 24);
-	t->names = get64(p + 32);
-	t->depths = get64(p + 56);
-	t->functions = get64(p + 64);
-	if (t->names >= t->len || t->depths >= t->len || t->functions >= t->len || !t->nr ||
-	    t->nr > (t->len - t->functions) / 8 || t->nr * 8 + 4 > t->len - t->functions)
+	t->names = get64(p + l->names);
+	t->units = get64(p + l->units);
+	t->files = get64(p + l->files);
+	t->values = get64(p + l->values);
+	t->list = get64(p + l->list);
+	if (t->names >= t->len || t->values >= t->len || t->list >= t->len || !t->nr)
 		return false;
-	if (!t->text)
-		t->text = relocated(m, vaddr + 24);
-	if (!t->text)
-		t->text = text_of_length(&m->image, go_entry(t, t->nr));
+	room = t->len - t->list;
+	if (t->nr > room / l->entry || t->nr * l->entry + l->entry / 2 > room)
+		return false;
+	if (!l->text)
+		return module_segment_at(m, go_entry(t, 0)) != NULL;
+	t->text = find_text(m, t);
 	return t->text != 0;
 }
 
@@ -123,51 +217,64 @@ static bool find_header(const struct module *m, const uint8_t *bytes, const Elf6
 	unsigned int tries = 0;
 
 	for (uint64_t at = 0; at + GO_HEADER <= sh->sh_size && tries < GO_TRIES; at += 8) {
-		if (!is_header(bytes + at))
+		const struct go_layout *layout = layout_of(bytes + at);
+
+		if (!layout)
 			continue;
-		*t = (struct go_table){.bytes = bytes + at, .len = sh->sh_size - at};
-		if (read_header(m, t, sh->sh_addr + at))
+		*t = (struct go_table){.layout = layout,
+				       .bytes = bytes + at,
+				       .len = sh->sh_size - at,
+				       .vaddr = sh->sh_addr + at};
+		if (read_header(m, t))
 			return true;
 		tries++;
 	}
 	return false;
 }
 
-/* Returns the facts of a function (struct _func), or NULL if they are not within the table. */
-static const uint8_t *go_facts(const struct go_table *t, uint64_t i)
+const uint8_t *go_facts(const struct go_table *t, uint64_t i)
 {
-	uint64_t facts = get32(t->bytes + t->functions + 8 * i + 4);
+	const unsigned int address = t->layout->entry / 2;
+	const uint8_t *p = t->bytes + t->list + t->layout->entry * i + address;
+	uint64_t facts = address == 8 ? get64(p) : get32(p), room = t->len - t->list;
 
-	if (facts + GO_FACTS > t->len - t->functions)
+	if (facts > room || room - facts < address + t->layout->flags + 3u)
 		return NULL;
-	return t->bytes + t->functions + facts;
+	return t->bytes + t->list + facts + address;
 }
 
-/* Offset of the name of a function in the table, or 0. */
-static uint64_t go_name(const struct go_table *t, uint64_t i)
+const char *go_text(const struct go_table *t, uint64_t from, uint64_t offset)
+{
+	const char *text = (const char *)t->bytes + from + offset;
+
+	if (from >= t->len || offset >= t->len - from)
+		return NULL;
+	return *text && strnlen(text, MODULE_MAX_NAME) < MODULE_MAX_NAME ? text : NULL;
+}
+
+static const char *go_name(const struct go_table *t, uint64_t i)
 {
 	const uint8_t *facts = go_facts(t, i);
-	uint64_t name = facts ? get32(facts + 4) : UINT64_MAX;
 
-	return name < t->len - t->names ? t->names + name : 0;
+	return facts ? go_text(t, t->names, get32(facts + GO_NAME)) : NULL;
 }
 
-static int go_functions(struct module *m, const struct go_table *t, uint64_t at)
+static int go_functions(struct module *m, const struct go_table *t)
 {
+	const char *bytes = m->strings[FUNCTION_GOPCLNTAB].text;
 	int err = 0;
 
 	for (uint64_t i = 0; i < t->nr && !err; i++) {
-		uint32_t entry = go_entry(t, i), end = go_entry(t, i + 1);
+		uint64_t entry = go_entry(t, i), end = go_entry(t, i + 1);
 		struct symbol s = {.vaddr = t->text + entry, .table = FUNCTION_GOPCLNTAB};
-		uint64_t name = go_name(t, i);
+		const char *name = go_name(t, i);
 
 		if (!name) {
 			m->truncated = true;
 			continue;
 		}
-		s.name = (uint32_t)(at + name);
-		err = module_keep_symbol(m, &s, (const char *)t->bytes + name,
-					 end > entry ? end - entry : 0);
+		s.name = (uint32_t)(name - bytes);
+		err = module_keep_symbol(m, &s, name, end > entry ? end - entry : 0);
 	}
 	return err;
 }
@@ -193,7 +300,7 @@ static int load_from(struct module *m, const Elf64_Shdr *sh)
 	m->strings[FUNCTION_GOPCLNTAB] = (struct strings){(char *)bytes, at.len};
 	if (m->identity.has_symtab || m->has_debug)
 		return 0; /* the symbol table names the functions */
-	return go_functions(m, &m->go, (uint64_t)(m->go.bytes - bytes));
+	return go_functions(m, &m->go);
 }
 
 int module_load_go(struct module *m)
@@ -205,7 +312,7 @@ int module_load_go(struct module *m)
 	return err;
 }
 
-/* ---- unwinding */
+/* ---- values by address */
 
 /* Reads a number of 7 bits a byte. Past the end of the table it is 0. */
 static uint32_t go_number(const struct go_table *t, uint64_t *at)
@@ -222,66 +329,79 @@ static uint32_t go_number(const struct go_table *t, uint64_t *at)
 	return value;
 }
 
-/*
- * Returns the bytes between the stack pointer and the return address at a place in a function, or
- * -1. The list has differences of the depth (zigzag) and the lengths of code with that depth.
- */
-static int64_t go_depth(const struct go_table *t, const uint8_t *facts, uint64_t place)
+int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in, int64_t *largest)
 {
-	uint64_t at = t->depths + get32(facts + 16), end = 0;
-	int64_t depth = -1;
+	uint64_t at = t->values + list, end = 0;
+	int64_t value = -1;
 
+	*largest = -1;
 	for (unsigned int i = 0; i < GO_STEPS; i++) {
 		uint32_t change = go_number(t, &at);
 
 		if (!change && i)
 			break;
-		depth += change & 1 ? ~(int64_t)(change >> 1) : (int64_t)(change >> 1);
+		value += change & 1 ? ~(int64_t)(change >> 1) : (int64_t)(change >> 1);
 		end += go_number(t, &at);
-		if (place < end)
-			return depth;
+		if (value > *largest)
+			*largest = value;
+		if (in < end)
+			return value;
 	}
 	return -1;
 }
 
-/* Functions that have no caller, or whose caller is on the stack of a goroutine. */
-static bool go_begins_stack(const struct go_table *t, uint64_t i)
+bool go_find(struct module *m, uint64_t vaddr, struct go_place *place)
 {
-	static const char *const names[] = {"runtime.goexit", "runtime.mstart", "runtime.mcall",
-					    "runtime.morestack", "runtime.rt0_go"};
-	uint64_t name = go_name(t, i);
+	const struct go_table *t = &m->go;
+	uint64_t at;
 
-	for (size_t k = 0; name && k < ARRAY_SIZE(names); k++)
-		if (!strcmp((const char *)t->bytes + name, names[k]))
-			return true;
-	return false;
+	if (!m->identity.is_go || module_load_functions(m) || !t->nr)
+		return false;
+	at = vaddr - t->text;
+	if (at < go_entry(t, 0) || at >= go_entry(t, t->nr))
+		return false;
+	place->index = lower_bound(i, t->nr, go_entry(t, i) <= at) - 1;
+	place->facts = go_facts(t, place->index);
+	place->in = at - go_entry(t, place->index);
+	place->size = go_entry(t, place->index + 1) - go_entry(t, place->index);
+	return place->facts && place->in < place->size;
+}
+
+/* ---- unwinding */
+
+/* Functions that have no caller, or whose caller is on the stack of a goroutine. */
+static const char *const begin_stack[] = {"runtime.goexit", "runtime.mstart", "runtime.mcall",
+					  "runtime.morestack", "runtime.rt0_go"};
+/* Functions that set the stack pointer to another stack. A flag tells since Go
+ * 1.17, which has the layout of 1.16. */
+static const char *const switch_stack[] = {"runtime.systemstack", "runtime.asmcgocall",
+					   "runtime.cgocallback", "runtime.gogo",
+					   "runtime.sigtramp"};
+
+static bool is_one_of(const char *name, const char *const *names, size_t nr)
+{
+	return name && any_of(i, nr, !strcmp(name, names[i]));
 }
 
 int module_go_row(struct module *m, uint64_t pc, struct row *row)
 {
 	const struct go_table *t = &m->go;
-	uint64_t place, low;
-	const uint8_t *facts;
-	int64_t depth;
+	struct go_place p;
+	int64_t depth, largest;
+	const char *name;
 
-	if (module_load_functions(m) || !t->nr)
-		return -ENOENT;
-	place = pc - t->text;
-	if (place < go_entry(t, 0) || place >= go_entry(t, t->nr))
-		return -ENOENT;
-	low = lower_bound(i, t->nr, go_entry(t, i) <= place) - 1;
-	facts = go_facts(t, low);
-	if (!facts || place < go_entry(t, low))
+	if (!go_find(m, pc, &p))
 		return -ENOENT;
 	*row = (struct row){.return_register = ROW_RIP};
 	row->cfa = (struct row_rule){.kind = RULE_REGISTER, .reg = ROW_RSP, .value = 8};
-	if (go_begins_stack(t, low)) {
+	name = go_name(t, p.index);
+	if (is_one_of(name, begin_stack, ARRAY_SIZE(begin_stack))) {
 		row->regs[ROW_RIP].kind = RULE_UNDEFINED;
 		return 0;
 	}
-	depth = go_depth(t, facts, place - go_entry(t, low));
-	if (depth < 0 || depth % 8 ||
-	    facts[t->bytes[0] == GO_MAGIC_118 ? GO_FLAGS_118 : GO_FLAGS_120] & GO_SWITCHES_STACK)
+	depth = go_value(t, get32(p.facts + GO_DEPTHS), p.in, &largest);
+	if (depth < 0 || depth % 8 || p.facts[t->layout->flags] & GO_SWITCHES_STACK ||
+	    (!t->layout->text && is_one_of(name, switch_stack, ARRAY_SIZE(switch_stack))))
 		return -ENOENT;
 	row->cfa.value += depth;
 	row->regs[ROW_RIP] = (struct row_rule){.kind = RULE_SAVED, .value = -8};

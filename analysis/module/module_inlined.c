@@ -135,8 +135,8 @@ static void each_die(struct inlined_search *s, void (*take)(struct inlined_searc
 	}
 }
 
-int module_inlined_into(struct module *m, const char *name, const struct module_function **out,
-			size_t max)
+static int dwarf_inlined_into(struct module *m, const char *name,
+			      const struct module_function **out, size_t max)
 {
 	struct inlined_search s = {.m = m,
 				   .l = module_lines(m),
@@ -158,4 +158,15 @@ int module_inlined_into(struct module *m, const char *name, const struct module_
 	if (s.nr_abstract)
 		each_die(&s, find_copy, may_hold_copies);
 	return s.nr || s.left ? (int)s.nr : -E2BIG;
+}
+
+int module_inlined_into(struct module *m, const char *name, const struct module_function **out,
+			size_t max)
+{
+	int nr = dwarf_inlined_into(m, name, out, max), go;
+
+	if (nr > 0)
+		return nr;
+	go = module_go_inlined_into(m, name, out, max);
+	return go ? go : nr;
 }

@@ -243,7 +243,7 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 
 	if (!max || !l || !lines_unit(m, l, vaddr, &unit) ||
 	    !lines_subprogram(m, l, &unit, vaddr, &subprogram))
-		return -ENOENT;
+		return module_go_inlines(m, vaddr, out, max);
 	if (max > MODULE_MAX_INLINES)
 		max = MODULE_MAX_INLINES;
 	nr = inlined_bodies(&subprogram, vaddr, bodies, max - 1);

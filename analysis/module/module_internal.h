@@ -88,13 +88,18 @@ struct strings {
 
 /* The table of the Go runtime; its bytes are those of its strings. */
 struct go_table {
+	const struct go_layout *layout;
 	const uint8_t *bytes; /* from its header on */
-	uint64_t len;
-	uint64_t nr;	    /* functions; 0: there is no table */
-	uint64_t text;	    /* address that their entries are relative to */
-	uint64_t names;	    /* offsets in it: of the names */
-	uint64_t depths;    /* of the lists of stack depths */
-	uint64_t functions; /* of the list of functions */
+	uint64_t len, vaddr;
+	uint64_t nr;	 /* functions; 0: there is no table */
+	uint64_t text;	 /* address that their entries are relative to */
+	uint64_t names;	 /* offsets in it: of the names */
+	uint64_t units;	 /* of the files of compilation units */
+	uint64_t files;	 /* of the names of files */
+	uint64_t values; /* of the lists of values by address */
+	uint64_t list;	 /* of the list of functions */
+	uint64_t trees;	 /* address of the trees of inlined calls; 0: not known */
+	bool trees_tried;
 };
 
 struct name_chunk; /* kept demangled names */
@@ -171,6 +176,12 @@ bool module_has_go_table(const struct image *img);
 struct row;
 /* The row of an address in Go code. 0, or -ENOENT: the table does not tell. */
 int module_go_row(struct module *m, uint64_t pc, struct row *row);
+/* module_go_lines.c: as module_line(), module_inlines() and module_inlined_into(), from the table.
+ */
+int module_go_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line);
+int module_go_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, size_t max);
+int module_go_inlined_into(struct module *m, const char *name, const struct module_function **out,
+			   size_t max);
 
 /* module_frames.c: fill fdes; failures leave them empty. */
 void module_load_frames(struct module *m);

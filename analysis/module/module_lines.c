@@ -241,7 +241,7 @@ bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *un
 
 bool module_has_lines(struct module *m)
 {
-	return image_with_dwarf(m) != NULL;
+	return image_with_dwarf(m) || (m->identity.is_go && !module_load_functions(m) && m->go.nr);
 }
 
 /* How a section is compressed; ch_type 0: it is not. */
@@ -381,7 +381,7 @@ const char *lines_path(struct module *m, struct lines *l, Dwarf_Die *unit, const
 	return k->name ? k->name : name;
 }
 
-int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line)
+static int dwarf_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line)
 {
 	struct lines *l = module_lines(m);
 	Dwarf_Line *row;
@@ -398,4 +398,9 @@ int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *l
 	*file = lines_path(m, l, &unit, name);
 	*line = (uint32_t)number;
 	return 0;
+}
+
+int module_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line)
+{
+	return dwarf_line(m, vaddr, file, line) ? module_go_line(m, vaddr, file, line) : 0;
 }

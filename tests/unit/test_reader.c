@@ -196,9 +196,9 @@ static void test_a_target_without_cpu_is_no_hang(void **state)
 	assert_true(pid > 0);
 	while (threads_ready(pid, 8) < 2)
 		sched_yield();
-	assert_int_equal(reader_call(pid, READER_MEMORY, sleep_twice_too_long, &nothing,
-				     sizeof(nothing), NULL),
-			 6);
+	assert_int_equal(
+	    reader_call(pid, READER_MEMORY, sleep_twice_too_long, &nothing, sizeof(nothing), NULL),
+	    6);
 	/* for ever is too long all the same, and the next request does not wait again */
 	assert_int_equal(
 	    reader_call(pid, READER_MEMORY, sleep_for_ever, &nothing, sizeof(nothing), NULL),

@@ -179,11 +179,14 @@ static void coverage_figures(const struct module_coverage *c, struct parsed_cove
 }
 
 /* What is not known of a file that was stripped. Returns the error of the buffer. */
-static int missing_text(const struct module_identity *identity, struct buf *out)
+static int missing_text(struct module *m, struct buf *out)
 {
-	if (identity->is_go && !identity->has_symtab && !identity->has_dwarf)
-		buf_puts(out, "  no symbols: names are those of the Go runtime's table; source "
-			      "lines, inlined calls and why goroutines wait are not known\n");
+	const struct module_identity *identity = module_identity(m);
+
+	if (identity->is_go && !identity->has_symtab && !module_has_lines(m))
+		buf_puts(out,
+			 "  no symbols, and no table of the Go runtime (1.16 or later): names, "
+			 "source lines and inlined calls are not known\n");
 	return out->err;
 }
 
@@ -205,7 +208,7 @@ int serve_coverage(struct server *s)
 		answer.cursor = ret > 0;
 	}
 	if (m && !ret && !coverage_text(coverage_result(m->coverage), m->name, &text) &&
-	    !missing_text(module_identity(m->module), &text))
+	    !missing_text(m->module, &text))
 		answer.text = text.data;
 	if (ret < 0) {
 		answer.error = ret;
