@@ -134,6 +134,24 @@ static void pick_live(struct pick *p)
 			pick_node(p, id);
 }
 
+/*
+ * Adds the restored callees of the functions in which the saved paths end: only if these are
+ * measured in this run, too, the paths still end there.
+ */
+static void pick_restored_ends(struct pick *p)
+{
+	const struct ftree *t = &p->d->tree;
+
+	for (uint32_t id = 1; id < t->nr_nodes; id++) {
+		const struct fnode *caller = &t->node[t->node[id].parent];
+
+		if (t->node[id].restored && caller->live &&
+		    (caller->self_kept[CANDIDATE_SELF] || caller->self_kept[CANDIDATE_BLOCKED] ||
+		     caller->self_kept[CANDIDATE_FAULT]))
+			pick_node(p, id);
+	}
+}
+
 int descent_arm_live(struct descent *d)
 {
 	struct pick p = {.d = d};
@@ -144,6 +162,10 @@ int descent_arm_live(struct descent *d)
 		return 0;
 	d->resuming = false;
 	pick_live(&p);
+	pick_restored_ends(&p);
+	/* the saved votes have compared these with each other: arm() keeps them */
+	for (uint32_t i = 0; i < p.nr; i++)
+		d->tree.node[p.node[i]].state = FNODE_MEASURED;
 	commit(d, &p);
 	return p.err;
 }

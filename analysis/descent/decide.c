@@ -227,6 +227,8 @@ static bool is_own_of_one_call(const struct descent *d, const struct fnode *n,
 static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 {
 	bool measured = fnode_is_measured(d, n->id), near = false;
+	/* its callees beside the saved path are measured again if it has that much time */
+	bool restored = n->restored && d->window.records;
 	struct own_times own;
 	double part;
 	bool by_time;
@@ -240,7 +242,7 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 		if (candidate_of_host((enum candidate)i))
 			continue;
 		part = own_part(d, &own, (enum candidate)i);
-		by_time = measured && part >= KEEP_OWN &&
+		by_time = (measured || restored) && part >= KEEP_OWN &&
 			  (i != CANDIDATE_SELF || !is_own_of_one_call(d, n, &own));
 		n->self_kept[i] |= by_time;
 		near |= !(measured && (part >= KEEP_OWN || part < MIN_TIME)) &&
@@ -291,6 +293,7 @@ void descent_decide(struct descent *d)
 	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 
+		fnode_drop_saved_votes(&d->tree, i);
 		n->kept = n->live = n->undecided = false;
 		n->spread = 0;
 		n->opened = false;

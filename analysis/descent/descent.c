@@ -113,7 +113,7 @@ static int arm_first(struct descent *d)
 		descent_arm_nothing(d);
 		return 0;
 	}
-	if (root->votes) { /* restored from a session: continue there */
+	if (root->votes && root->first_child != NO_INDEX) { /* continue where the session stood */
 		descent_decide(d);
 		return descent_arm_live(d);
 	}

@@ -3,10 +3,14 @@
 #include "analysis/base/array.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FUNCTION_SLOTS = 2 * FTREE_MAX_FUNCTIONS };
+
+/* Standard deviations from which on the votes of two runs contradict each other. */
+#define CONTRADICTS 3
 
 static uint32_t hash(struct rec_code key)
 {
@@ -228,27 +232,12 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 	n = &t->node[id];
 	n->site_key = saved->site;
 	n->last_key = saved->last_site;
-	n->state =
-	    saved->state > FNODE_UNTIMED ? FNODE_UNTRIED : (enum descent_node_state)saved->state;
-	if (n->state == FNODE_ARMED)
-		n->state = FNODE_MEASURED;
-	n->maxcount = saved->maxcount;
-	n->votes = saved->votes;
+	n->restored = true;
+	n->maxcount = n->saved.maxcount = saved->maxcount;
+	n->votes = n->saved.votes = saved->votes;
 	for (int i = 0; i < CANDIDATES; i++)
-		n->own[i] = saved->own[i];
+		n->own[i] = n->saved.own[i] = saved->own[i];
 	n->decisions = (unsigned int)saved->decisions;
-	n->longest_ns = saved->max_ns;
-	n->all = (struct sums){
-	    .armed = saved->armed,
-	    .records = saved->records,
-	    .called = saved->called,
-	    .net_ns = saved->sum_ns,
-	    .max_ns = saved->max_sum_ns,
-	    .blocked_ns = saved->blocked_ns,
-	    .fault_ns = saved->fault_ns,
-	    .loop_ns = saved->loop_ns,
-	    .repeated_ns = saved->repeated_ns,
-	};
 	return id;
 }
 
@@ -289,10 +278,6 @@ static int ftree_bind(struct ftree *t, uint32_t parent)
 			continue;
 		}
 		bind(t, n, site, last);
-		if (n->state == FNODE_HOT || n->state == FNODE_UNTIMED) {
-			t->node[parent].unmeasured = true;
-			t->node[parent].hot_loop |= n->state == FNODE_HOT && n->in_loop;
-		}
 	}
 	return 0;
 }
@@ -370,11 +355,46 @@ void fnode_reset_votes(struct ftree *t, uint32_t node)
 {
 	struct fnode *n = &t->node[node];
 
-	n->votes = 0;
+	n->votes = n->saved.votes = 0;
 	n->own_ns = n->loop_ns = 0;
 	memset(n->own, 0, sizeof(n->own));
+	memset(n->saved.own, 0, sizeof(n->saved.own));
 	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next)
-		t->node[id].maxcount = 0;
+		t->node[id].maxcount = t->node[id].saved.maxcount = 0;
+}
+
+/*
+ * Returns true if the callee, which is armed, gets its votes as often as in the saved session, up
+ * to CONTRADICTS standard deviations of its number of votes.
+ */
+static bool votes_as_saved(const struct fnode *caller, const struct fnode *n)
+{
+	double calls = (double)(caller->votes - caller->saved.votes),
+	       part = fmin((double)n->saved.maxcount / (double)caller->saved.votes, 1),
+	       error = (double)(n->maxcount - n->saved.maxcount) - part * calls;
+
+	return fabs(error) <= CONTRADICTS * sqrt(1 + part * (1 - part) * calls);
+}
+
+void fnode_drop_saved_votes(struct ftree *t, uint32_t node)
+{
+	struct fnode *n = &t->node[node];
+	bool same = true;
+
+	for (uint32_t id = n->first_child; id != NO_INDEX && n->saved.votes; id = t->node[id].next)
+		same &= t->node[id].state != FNODE_ARMED || votes_as_saved(n, &t->node[id]);
+	if (same)
+		return;
+	n->votes -= n->saved.votes;
+	n->saved.votes = 0;
+	for (int i = 0; i < CANDIDATES; i++) {
+		n->own[i] -= n->saved.own[i];
+		n->saved.own[i] = 0;
+	}
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
+		t->node[id].maxcount -= t->node[id].saved.maxcount;
+		t->node[id].saved.maxcount = 0;
+	}
 }
 
 void fnode_sum_dropped(struct ftree *t, uint32_t node)

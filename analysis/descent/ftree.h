@@ -126,6 +126,11 @@ struct fnode {
 	/* callees that were not followed because too few of the calls execute them */
 	unsigned int spread;
 	uint64_t maxcount, votes, own[CANDIDATES];
+	/* the part of these votes that a saved session brought */
+	struct {
+		uint64_t maxcount, votes, own[CANDIDATES];
+	} saved;
+	bool restored; /* from a saved session */
 	unsigned int decisions;
 	/* own code and loops, summed over the calls in which CANDIDATE_SELF got a vote */
 	uint64_t own_ns, loop_ns;
@@ -172,8 +177,10 @@ int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees
 int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	       struct rec_code callee);
 /*
- * Adds an fnode from a session. The fnode is known by its keys until the call sites of its caller
- * are known and it is bound to one of them. Returns its number or a negative errno.
+ * Adds an fnode from a session with its votes. Its times are not taken over, and it counts as never
+ * armed: the calls of this run may take another path. The fnode is known by its keys until the call
+ * sites of its caller are known and it is bound to one of them. Returns its number or a negative
+ * errno.
  */
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent);
 
@@ -199,5 +206,10 @@ bool fnode_complete(const struct ftree *t, uint32_t node);
  * because earlier votes compared other candidates.
  */
 void fnode_reset_votes(struct ftree *t, uint32_t node);
+/*
+ * Forgets the votes of a saved session about the callees of this function, if they contradict those
+ * of the calls of this run: these calls take another path.
+ */
+void fnode_drop_saved_votes(struct ftree *t, uint32_t node);
 /* Computes `dropped` from the callees that were measured and are no longer armed. */
 void fnode_sum_dropped(struct ftree *t, uint32_t node);

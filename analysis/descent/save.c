@@ -45,7 +45,8 @@ int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct re
 	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		const struct fnode *n = &d->tree.node[i];
 
-		if (n->replaced || (i && !n->all.armed && n->state == FNODE_UNTRIED))
+		if (n->replaced ||
+		    (i && !n->all.armed && n->state == FNODE_UNTRIED && !n->restored))
 			continue;
 		memset(&rec, 0, sizeof(rec));
 		rec.type = REC_FNODE;

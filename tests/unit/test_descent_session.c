@@ -396,6 +396,127 @@ static void test_resume_of_a_finished_one(void **state)
 	bench_end(&b);
 }
 
+/* A chain in which other calls may take other paths. */
+static void branches(struct bench *b)
+{
+	bench_begin(b);
+	chain(b);
+	site(b, 'a', 'z');
+	site(b, 'z', 'w');
+}
+
+static void begin_resumed(struct bench *b, const struct saved *s)
+{
+	branches(b);
+	ask(b, true);
+	assert_int_equal(restore(b, s), 0);
+	profile(b, 100, 10 * MS);
+}
+
+#define UNTIL_DONE(b, ...)                                                                         \
+	for (int call = 0; call < 400 && !(b)->done; call++)                                       \
+	CALL(b, 10 * MS, __VA_ARGS__)
+
+/*
+ * Calls that last as long as the saved ones may take another path: it is measured, from where it
+ * leaves the saved one, and no time of the session stands for one of now.
+ */
+static void test_resume_on_another_path(void **state)
+{
+	for (unsigned int rounds = 2; rounds <= 12; rounds += 5) {
+		struct descent_result r;
+		struct bench b, c;
+		struct saved s;
+
+		branches(&b);
+		start(&b, true);
+		run_chain(&b, rounds);
+		save(&b, &s);
+		begin_resumed(&c, &s);
+		UNTIL_DONE(&c, P("a", 9900 * US), P("az", 9800 * US), P("azw", 9700 * US));
+		expect_done(&c, DESCENT_ROOT_CAUSE);
+		expect_path(&c, 0, "azw", CAUSE_OWN_CODE);
+		assert_int_equal(descent_result(c.d, &r), 0);
+		for (unsigned int i = 0; i < r.nr_nodes; i++) /* "ay" took 10 us in the session */
+			assert_true(r.nodes[i].root_cause || !r.nodes[i].latency_ns);
+		descent_result_release(&r);
+		bench_end(&c);
+		begin_resumed(&c, &s);
+		UNTIL_DONE(&c, P("x", 9900 * US));
+		expect_done(&c, DESCENT_ROOT_CAUSE);
+		expect_path(&c, 0, "x", CAUSE_OWN_CODE);
+		bench_end(&c);
+		begin_resumed(&c, &s);
+		for (int i = 0; i < 600 && !c.done; i++) {
+			CALL(&c, 10 * MS, CHAIN_CALL);
+			CALL(&c, 10 * MS, P("a", 9900 * US), P("az", 9800 * US));
+		}
+		expect_done(&c, DESCENT_ROOT_CAUSE);
+		assert_int_equal(nr_paths(&c), 2); /* each in half of the calls */
+		bench_end(&c);
+		buf_release(&s.frames);
+		bench_end(&b);
+	}
+}
+
+/* A saved answer that blames a function's own code says nothing about what the function calls now.
+ */
+static void test_resume_of_own_code(void **state)
+{
+	struct bench b, c;
+	struct saved s;
+
+	branches(&b);
+	start(&b, true);
+	UNTIL_DONE(&b, P("a", 9900 * US), P("ay", 10 * US));
+	expect_path(&b, 0, "a", CAUSE_OWN_CODE);
+	save(&b, &s);
+	begin_resumed(&c, &s);
+	assert_non_null(armed(&c, "ab")); /* the callees of the last function, in the same set */
+	assert_non_null(armed(&c, "az"));
+	CALLS(20, &c, 10 * MS, P("a", 9900 * US), P("ay", 10 * US));
+	expect_done(&c, DESCENT_ROOT_CAUSE);
+	expect_path(&c, 0, "a", CAUSE_OWN_CODE);
+	bench_end(&c);
+	begin_resumed(&c, &s);
+	UNTIL_DONE(&c, P("a", 9900 * US), P("az", 9800 * US));
+	expect_done(&c, DESCENT_ROOT_CAUSE);
+	expect_path(&c, 0, "az", CAUSE_OWN_CODE);
+	bench_end(&c);
+	/* time of f0 itself, too little for a vote and too much to be left out */
+	begin_resumed(&c, &s);
+	UNTIL_DONE(&c, P("a", 6 * MS), P("ay", 10 * US));
+	expect_done(&c, DESCENT_ROOT_CAUSE);
+	assert_int_equal(nr_paths(&c), 2);
+	bench_end(&c);
+	buf_release(&s.frames);
+	bench_end(&b);
+}
+
+/* What is saved again before a call was measured is as much as before. */
+static void test_resume_twice(void **state)
+{
+	struct bench b, c;
+	struct saved s, again;
+
+	branches(&b);
+	start(&b, true);
+	run_chain(&b, 12);
+	save(&b, &s);
+	begin_resumed(&c, &s);
+	save(&c, &again);
+	bench_end(&c);
+	assert_int_equal(again.nr, s.nr);
+	begin_resumed(&c, &again);
+	CALLS(20, &c, 10 * MS, CHAIN_CALL);
+	expect_done(&c, DESCENT_ROOT_CAUSE);
+	expect_path(&c, 0, "abcd", CAUSE_OWN_CODE);
+	bench_end(&c);
+	buf_release(&s.frames);
+	buf_release(&again.frames);
+	bench_end(&b);
+}
+
 /* The program was built anew: what is gone is forgotten, what it does now is found. */
 static void test_resume_of_another_build(void **state)
 {
@@ -785,6 +906,9 @@ int main(void)
 	    cmocka_unit_test(test_resume),
 	    cmocka_unit_test(test_resume_after_each_round),
 	    cmocka_unit_test(test_resume_of_a_finished_one),
+	    cmocka_unit_test(test_resume_on_another_path),
+	    cmocka_unit_test(test_resume_of_own_code),
+	    cmocka_unit_test(test_resume_twice),
 	    cmocka_unit_test(test_resume_of_another_build),
 	    cmocka_unit_test(test_resume_compares_distributions),
 	    cmocka_unit_test(test_bad_fnodes),
