@@ -155,6 +155,10 @@ static int option_take(struct options *o, const struct option_row *row, const ch
 		return peak_spec_parse(&o->question, arg, e, n);
 	case OPT_RING:
 		return ring_spec_parse(o, arg, e, n);
+	case OPT_WHEN:
+		return when_spec_parse(o, arg, e, n);
+	case OPT_EVERY:
+		return every_spec_parse(o, arg, e, n);
 	case OPT_HELP:
 		o->help = true;
 		return 0;
@@ -487,5 +491,6 @@ int options_parse_from(struct options *o, const struct options *defaults, int ar
 		return err;
 	if (!o->interval_s)
 		o->interval_s = default_interval_s(o);
-	return check(o, error, error_size);
+	err = check(o, error, error_size);
+	return err ? err : when_check(o, error, error_size);
 }

@@ -35,6 +35,12 @@ int peak_spec_parse(struct descent_question *q, const char *text, char *error, s
 /* Parse --ring: a size with the unit K, M or G, or a time with the unit m, h or d (ring_spec.c).
  * Returns as options_parse(). */
 int ring_spec_parse(struct options *o, const char *text, char *error, size_t n);
+/* Parse --when and --every (when_spec.c). Return as options_parse(). */
+int when_spec_parse(struct options *o, const char *text, char *error, size_t n);
+int every_spec_parse(struct options *o, const char *text, char *error, size_t n);
+/* Check what belongs to --when, and add its operation to those that are measured. Returns as
+ * options_parse(). */
+int when_check(struct options *o, char *error, size_t n);
 /* A time of day, wall clock: from <= t < to. */
 struct time_span {
 	uint64_t from_ns, to_ns;

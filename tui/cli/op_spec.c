@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The values of -f and --peak: which operation and which of its peaks. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/duration.h"
 #include "analysis/base/syscall_names.h"
 #include "tui/cli/command_line.h"
 
@@ -100,42 +100,6 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	return 0;
 }
 
-/* Parse "2.5ms", "30 ms", "24us" or "1m08s" into ns; 0 if it is no latency. A number without a unit
- * has the unit `unit`, or is an error if that is "". */
-static uint64_t latency(const char *text, const char *unit, const char **end)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = {{"ns", 1},	 {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6},
-		     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-	const size_t nr = sizeof(units) / sizeof(units[0]);
-	char *after;
-	double v = strtod(text, &after);
-
-	if (after == text || !isfinite(v) || v <= 0)
-		return 0;
-	*end = after;
-	while (*after == ' ')
-		after++;
-	/* first the units in the text, then `unit` */
-	for (size_t i = 0; i < 2 * nr; i++) {
-		const char *name = units[i % nr].name;
-
-		if (i < nr ? strncmp(after, name, strlen(name)) : strcmp(unit, name))
-			continue;
-		*end = i < nr ? after + strlen(name) : *end;
-		v *= units[i % nr].ns;
-		/* add the number of the smaller unit: 08 in "1m08s", 05 in "3h05m" */
-		if (i < nr && units[i].ns > 1e9 && **end >= '0' && **end <= '9') {
-			v += strtod(*end, &after) * units[i].ns / 60;
-			*end = *after == (*name == 'm' ? 's' : 'm') ? after + 1 : after;
-		}
-		return v >= 1 && v < 1e18 ? (uint64_t)(v + 0.5) : 0;
-	}
-	return 0;
-}
-
 /* The unit that a latency ends with. */
 static const char *unit_of_text(const char *text)
 {
@@ -165,11 +129,11 @@ int peak_spec_parse(struct descent_question *q, const char *text, char *e, size_
 		return 0;
 	}
 	if (dash && dash > text) {
-		q->peak_low_ns = latency(text, unit_of_text(text), &rest);
+		q->peak_low_ns = duration_parse(text, unit_of_text(text), &rest);
 		if (q->peak_low_ns && rest + strspn(rest, " ") == dash)
-			q->peak_high_ns = latency(dash + 1 + strspn(dash + 1, " "), "", &rest);
+			q->peak_high_ns = duration_parse(dash + 1 + strspn(dash + 1, " "), "", &rest);
 	} else {
-		q->peak_low_ns = q->peak_high_ns = latency(text, "", &rest);
+		q->peak_low_ns = q->peak_high_ns = duration_parse(text, "", &rest);
 	}
 	if (!q->peak_low_ns || !q->peak_high_ns || *rest ||
 	    (dash && q->peak_low_ns >= q->peak_high_ns))

@@ -61,6 +61,8 @@ enum option_id {
 	OPT_END,
 	OPT_PEAK,
 	OPT_RING,
+	OPT_WHEN,
+	OPT_EVERY,
 	OPT_IGNORED, /* accepted for compatibility, without effect */
 	OPT_HELP,
 	OPT_VERSION

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "analysis/descent/choose.h"
+#include "analysis/latency/condition.h"
 
 enum verb {
 	VERB_SCREEN = 0, /* peaktop [TARGET] */
@@ -67,6 +68,10 @@ struct options {
 	size_t nr_files;
 	const char *output;	      /* -o */
 	uint64_t ring_bytes, ring_ns; /* --ring: a size, or a time; both 0: no ring */
+	const char *when;	      /* --when, as given; NULL: not given */
+	struct condition condition;   /* what it says */
+	uint64_t every_ns;	      /* --every */
+	const char *exec;	      /* --exec */
 	const char *format;	      /* --format */
 	const char *script;	      /* --script */
 	const char *at, *op;	      /* why --at, --op */
