@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/process/sandbox.h"
+
 static void child_signals(void)
 {
 	sigset_t none;
@@ -29,20 +29,6 @@ static void child_signals(void)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-static int child_user(const struct collector_options *o)
-{
-	struct passwd *pw;
-
-	if (o->uid == getuid() && o->gid == getgid() && geteuid() == o->uid)
-		return 0;
-	pw = getpwuid(o->uid);
-	if (pw ? initgroups(pw->pw_name, o->gid) : setgroups(1, &o->gid))
-		return -errno;
-	if (setresgid(o->gid, o->gid, o->gid) || setresuid(o->uid, o->uid, o->uid))
-		return -errno;
-	return 0;
 }
 
 static void child_run(const struct collector *c, pid_t parent, int report)
@@ -61,7 +47,7 @@ static void child_run(const struct collector *c, pid_t parent, int report)
 			dup2(null, 2);
 		}
 	}
-	err = child_user(o);
+	err = privileges_user(o->uid, o->gid);
 	/* a change of user clears this setting, so do it afterwards; a set-user-id program
 	 * clears it, too, but the keeper ends that */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

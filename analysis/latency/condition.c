@@ -23,8 +23,8 @@ static const struct {
 	const char *word;
 	enum condition_figure figure;
 } figures[] = {
-    {"mean", CONDITION_MEAN},	{"max", CONDITION_MAX},	    {"open", CONDITION_OPEN},
-    {"rate", CONDITION_RATE},	{"share", CONDITION_SHARE}, {"new_peak", CONDITION_NEW_PEAK},
+    {"mean", CONDITION_MEAN}, {"max", CONDITION_MAX},	  {"open", CONDITION_OPEN},
+    {"rate", CONDITION_RATE}, {"share", CONDITION_SHARE}, {"new_peak", CONDITION_NEW_PEAK},
     {"load", CONDITION_LOAD},
 };
 
@@ -123,8 +123,8 @@ static int value_parse(struct reading *r, struct condition *c)
 
 	skip_blanks(r);
 	if (is_time(c->figure)) {
-		c->value = isdigit((unsigned char)*r->at) ? (double)duration_parse(r->at, "", &end)
-							  : 0;
+		c->value =
+		    isdigit((unsigned char)*r->at) ? (double)duration_parse(r->at, "", &end) : 0;
 		if (c->value <= 0)
 			return wrong(r, "expected a time with its unit, as in 50ms");
 		r->at = end;
@@ -183,7 +183,7 @@ int condition_parse(struct condition *c, const char *text, char *error, size_t n
 		return 0;
 	return wrong(&r, c->figure == CONDITION_NEW_PEAK ? "expected nothing more"
 			 : c->for_ns			 ? "expected nothing after the time"
-							 : "expected \"for\" and a time, or nothing");
+				     : "expected \"for\" and a time, or nothing");
 }
 
 struct text condition_value(const struct condition *c, double value)

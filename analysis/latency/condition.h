@@ -23,8 +23,8 @@ enum condition_figure {
 	CONDITION_QUANTILE = 0,
 	CONDITION_MEAN,
 	CONDITION_MAX,
-	CONDITION_OPEN, /* how long the oldest call that has not returned is open */
-	CONDITION_RATE, /* calls per second */
+	CONDITION_OPEN,	 /* how long the oldest call that has not returned is open */
+	CONDITION_RATE,	 /* calls per second */
 	CONDITION_SHARE, /* of one thread's time, in such calls; more than 1 if several threads call
 			  */
 	CONDITION_NEW_PEAK,
@@ -56,7 +56,7 @@ struct condition_state {
 	double now;	   /* the figure in the last slice in which it is known */
 	/* for the end of a run */
 	uint64_t known, held; /* slices in which the figure is known; in which the test was true */
-	double farthest;      /* the figure that came nearest to the limit, or went beyond it most */
+	double farthest; /* the figure that came nearest to the limit, or went beyond it most */
 };
 
 /* In the first time of a session each peak is new. */
@@ -64,8 +64,8 @@ struct condition_state {
 
 /*
  * Call it after each REC_TICK. `load`: of the host; negative: not known. True: the test has been
- * true for the time of "for". A slice in which no call ended makes a test of latencies false; one in
- * which the operation was not measured changes nothing.
+ * true for the time of "for". A slice in which no call ended makes a test of latencies false; one
+ * in which the operation was not measured changes nothing.
  */
 bool condition_met(const struct condition *c, struct condition_state *s, struct model *m,
 		   double load);

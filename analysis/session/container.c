@@ -43,7 +43,7 @@ static STRUCT_TABLE(container_index,
 	      &container_mark_layout));
 
 static STRUCT_TABLE(container_segment,
-	FIELDS(container_segment, number, state));
+	FIELDS(container_segment, number, state, at_ns));
 // clang-format on
 
 static void put_le(uint8_t *p, uint64_t v, size_t n)

@@ -98,6 +98,7 @@ int container_index_decode(struct arena *arena, const struct raw_frame *frame, u
 struct container_segment {
 	uint64_t number; /* ascending, from 1, in the order in which segments were written */
 	uint32_t state;	 /* frames that repeat earlier records follow, so many */
+	uint64_t at_ns;	 /* the end of the last slice before it; 0: none, or an older writer */
 };
 
 /* Append the first or the last frame of a segment. Returns as raw_frame_encode(). */

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -110,6 +111,18 @@ static int become(uid_t uid, gid_t gid)
 	if (ruid != uid || euid != uid || suid != uid || rgid != gid || egid != gid || sgid != gid)
 		return -EPERM;
 	return 0;
+}
+
+int privileges_user(uid_t uid, gid_t gid)
+{
+	struct passwd *pw;
+
+	if (uid == getuid() && gid == getgid() && geteuid() == uid)
+		return 0;
+	pw = getpwuid(uid);
+	if (pw ? initgroups(pw->pw_name, gid) : setgroups(1, &gid))
+		return -errno;
+	return setresgid(gid, gid, gid) || setresuid(uid, uid, uid) ? -errno : 0;
 }
 
 int privileges_drop(uid_t uid, gid_t gid)

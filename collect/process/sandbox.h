@@ -41,6 +41,9 @@ bool sandbox_has_landlock(void);
  */
 bool privileges_invoker(const char *sudo_uid, const char *sudo_gid, uid_t *uid, gid_t *gid);
 
+/* Become this user with all groups that the user has, to run a program of the user's. */
+int privileges_user(uid_t uid, gid_t gid);
+
 /*
  * Become uid:gid permanently, with no supplementary group but gid and no capability. With uid 0
  * the process stays root in name, but has no capability and cannot get one.

@@ -226,8 +226,8 @@ static void the_load(void **state)
 
 static int options(struct options *o, const char *f, const char *when, char *error, size_t n)
 {
-	char *argv[] = {"peaktop",    "record", "-p", "1",  "-o", "x", "--when",
-			(char *)when, "-f",	(char *)f, NULL};
+	char *argv[] = {"peaktop", "record",	 "-p", "1",	  "-o", "x",
+			"--when",  (char *)when, "-f", (char *)f, NULL};
 
 	return options_parse(o, f ? 10 : 8, argv, error, n);
 }

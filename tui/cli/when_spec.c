@@ -68,8 +68,7 @@ int when_check(struct options *o, char *error, size_t n)
 {
 	if (!o->when)
 		return o->every_ns || o->exec
-			   ? options_fail(error, n,
-					  "%s works only together with --when; give both",
+			   ? options_fail(error, n, "%s works only together with --when; give both",
 					  o->exec ? "--exec" : "--every")
 			   : 0;
 	if (!o->every_ns)

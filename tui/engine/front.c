@@ -31,6 +31,10 @@ void front_message(struct front *f, const char *fmt, ...)
 
 const char *front_next_message(struct front *f)
 {
+	char text[512];
+
+	if (courier_complaint(f->courier, text, sizeof(text)))
+		front_message(f, "%s", text);
 	free(f->said.message_out);
 	f->said.message_out = NULL;
 	if (!f->said.nr_messages)
@@ -154,6 +158,8 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		return EXIT_NO_ANSWER;
 	}
 	err = collector_start(f, fo, uid, gid);
+	if (!err && fo->options->when)
+		err = courier_start(&f->courier, fo->options->exec, uid, gid);
 	if (!err)
 		err = privileges_drop(uid, gid);
 	if (!err)
@@ -207,6 +213,8 @@ pid_t front_free(struct front *f)
 	driver_free(f->stream.driver);
 	free(f->stacks);
 	model_free(f->stream.model);
+	courier_end(f->courier);
+	front_aside_end(f);
 	if (f->stream.recording)
 		session_writer_close(f->stream.recording);
 	ring_release(f);

@@ -186,6 +186,19 @@ bool front_traces_pending(const struct front *f);
 /* The number of stacks that were dropped because the parser was busy. */
 uint64_t front_traces_dropped(const struct front *f);
 
+/*
+ * Of a ring: copy its records since about `from_ns` to a session of its own, beside it, and append
+ * all later ones, until front_aside_end(). `path` gets its name: there are at most so many, and the
+ * oldest is replaced. Return 0 or a negative errno; after an error there is no such session.
+ */
+enum { FRONT_ASIDES = 20 };
+int front_aside_begin(struct front *f, uint64_t from_ns, char *path, size_t n);
+int front_aside_end(struct front *f);
+/* Of --when: send a line to the journal, and the answer to the command of --exec. */
+void front_announce(struct front *f, const char *line, const char *answer, size_t n);
+/* No more will be announced: wait a few seconds for a command that still runs. */
+void front_announce_end(struct front *f);
+
 /* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
 /* Keep a note about a time of the session in the session. */

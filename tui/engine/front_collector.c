@@ -76,8 +76,8 @@ static uint32_t layers_of(const struct front_options *fo)
 /* The waits are for the screen, for who asks for chains, and for the answer of a descent. */
 static bool may_ask_for_waits(const struct front_options *fo)
 {
-	return fo->screen || fo->descends || fo->options->verb == VERB_CHAINS ||
-	       fo->options->verb == VERB_CRITICAL;
+	return fo->screen || fo->descends || fo->options->when ||
+	       fo->options->verb == VERB_CHAINS || fo->options->verb == VERB_CRITICAL;
 }
 
 static struct collector_entry collector;

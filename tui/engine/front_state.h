@@ -8,6 +8,7 @@
  * front_collector.c  the collector as a process
  * front_descent.c    callbacks of the descent and the walk into the front
  * front_ring.c       the recording of --ring
+ * front_aside.c      a part of a ring, copied to a session of its own
  * front_stacks.c     sends stack samples to the parser, takes their frames
  * front_snapshots.c  thread snapshots and their frames
  * front_waits.c      asks for the tracing of waits; the frames of their user stacks
@@ -28,6 +29,7 @@
 #include "analysis/session/collector_options.h"
 #include "collect/process/chances.h"
 #include "collect/process/channel.h"
+#include "tui/engine/courier.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
@@ -154,6 +156,8 @@ struct front_stream {
 	struct session_writer
 	    *recording; /* the file of -o, or an unnamed file for later snapshots */
 	int recording_error;
+	struct session_writer *aside; /* gets all records, too, since front_aside_begin() */
+	int aside_error;
 	struct descent_driver *driver;
 	struct walker *walker;
 	struct wait_driver *waits;
@@ -220,6 +224,7 @@ struct front {
 	struct front_collector collector;
 	struct front_stream stream;
 	struct front_ring ring;
+	struct courier *courier; /* for the answers of --when; NULL: none */
 	struct front_said said;
 	struct front_files files;
 	struct front_watches watches;
@@ -300,6 +305,9 @@ void ring_observe(struct front *f, const struct record *rec);
 /* True if a slow call is to be kept; fills in what is usual for it. */
 bool ring_keeps(struct front *f, struct rec_slow_call *call);
 void ring_release(struct front *f);
+
+/* front_aside.c: append a record to the part that is copied. */
+void aside_append(struct front *f, const struct record *rec);
 
 /* front_stacks.c */
 void stacks_take(struct front *f, const struct rec_stack *stack);

@@ -72,6 +72,7 @@ static void record_append(struct front *f, const struct record *rec)
 {
 	int err;
 
+	aside_append(f, rec);
 	if (!f->stream.recording || f->stream.recording_error)
 		return;
 	if (options_have_ring(f->options)) {

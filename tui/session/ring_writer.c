@@ -106,7 +106,8 @@ static uint32_t next_slot(struct ring_writer *r)
  * of an older one, which is gone from then on. */
 static int segment_begin(struct ring_writer *r, uint32_t slot)
 {
-	struct container_segment s = {.number = r->number + 1, .state = ring_state_nr(r->state)};
+	struct container_segment s = {
+	    .number = r->number + 1, .state = ring_state_nr(r->state), .at_ns = r->at_ns};
 	/* the number before it is that of the last frame of the segment before */
 	uint32_t sequence = r->sequence + 1;
 	size_t done;

@@ -27,6 +27,9 @@ struct session_writer;
 int session_writer_create(struct session_writer **out, const char *path);
 /* Like session_writer_create(), but never replace a file: -EEXIST if the name exists. */
 int session_writer_create_new(struct session_writer **out, const char *path);
+/* Like session_writer_create(), but remove an older session instead of overwriting it, and follow
+ * no symbolic link (-EINVAL). */
+int session_writer_create_again(struct session_writer **out, const char *path);
 /* How much a ring keeps. */
 struct session_ring {
 	uint64_t bytes;	  /* the most that the file may take; 0: as much as keep_ns needs */
@@ -90,6 +93,9 @@ void session_reader_close(struct session_reader *r);
 int session_reader_next(struct session_reader *r, const struct record **rec);
 /* Start again from the first record. */
 void session_reader_rewind(struct session_reader *r);
+/* Of a ring: go on from the last segment that begins at or before this instant of the session, with
+ * what it repeats of earlier records. Of other files: start again. */
+void session_reader_seek(struct session_reader *r, uint64_t at_ns);
 /*
  * One line that describes what is missing at the end and how much was recovered; "" for a file that
  * was closed in order. Valid after session_reader_next() has returned 0.

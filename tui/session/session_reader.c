@@ -19,6 +19,7 @@ enum {
 struct segment {
 	uint64_t offset; /* of its first frame */
 	uint64_t number;
+	uint64_t at_ns;
 };
 
 struct session_reader {
@@ -145,9 +146,9 @@ static int find_segments(struct session_reader *r)
 		if (raw_frame_parse(bytes, (size_t)got, &frame) != 1 ||
 		    container_segment_decode(&frame, &head))
 			continue;
-		err = array_append(r->segments, r->nr_segments, r->cap_segments,
-				   CONTAINER_MAX_SEGMENTS,
-				   (struct segment){.offset = at, .number = head.number});
+		err = array_append(
+		    r->segments, r->nr_segments, r->cap_segments, CONTAINER_MAX_SEGMENTS,
+		    (struct segment){.offset = at, .number = head.number, .at_ns = head.at_ns});
 		if (err)
 			return err;
 	}
@@ -233,16 +234,32 @@ static void go_to(struct session_reader *r, uint64_t offset)
 	r->offset = offset;
 }
 
-void session_reader_rewind(struct session_reader *r)
+/* Begin with the first frame of this segment, if the file is a ring, with nothing known. */
+static void begin_at(struct session_reader *r, size_t segment)
 {
-	go_to(r, r->nr_segments ? r->segments[0].offset : CONTAINER_HEADER_SIZE);
-	r->segment = 0;
+	go_to(r, r->nr_segments ? r->segments[segment].offset : CONTAINER_HEADER_SIZE);
+	r->segment = segment;
 	r->state = 0;
 	r->sequence = 0;
 	r->records = 0;
 	r->elapsed_ns = 0;
 	r->ended = r->closed = false;
 	r->damage[0] = '\0';
+}
+
+void session_reader_rewind(struct session_reader *r)
+{
+	begin_at(r, 0);
+}
+
+void session_reader_seek(struct session_reader *r, uint64_t at_ns)
+{
+	size_t i = r->nr_segments ? r->nr_segments - 1 : 0;
+
+	/* an older writer did not say when a segment begins */
+	while (i && (!r->segments[i].at_ns || r->segments[i].at_ns > at_ns))
+		i--;
+	begin_at(r, i);
 }
 
 /* Read more bytes of the file. 1, 0 at its end, or a negative errno. */

@@ -53,33 +53,39 @@ static int write_whole(int fd, const void *data, size_t n, uint64_t offset)
 	return err;
 }
 
-static int writer_begin(struct session_writer **out, int fd)
+/* A writer without anything written. Takes `fd`, also if it returns NULL. */
+static struct session_writer *writer_new(int fd)
 {
-	uint8_t header[CONTAINER_HEADER_SIZE];
 	struct session_writer *w = calloc(1, sizeof(*w));
-	int err = -ENOMEM;
 
-	if (!w)
-		goto fail;
-	w->indexer = container_indexer_new();
-	if (!w->indexer)
-		goto fail;
+	if (!w) {
+		close(fd);
+		return NULL;
+	}
 	w->fd = fd;
 	w->maximum = SESSION_MAX_BYTES;
 	buf_init(&w->frame, MAX_CLOSE);
+	return w;
+}
+
+static int writer_begin(struct session_writer **out, int fd)
+{
+	uint8_t header[CONTAINER_HEADER_SIZE];
+	struct session_writer *w = writer_new(fd);
+	int err;
+
+	if (!w)
+		return -ENOMEM;
 	container_header_encode(header);
-	err = write_whole(fd, header, sizeof(header), 0);
-	if (err)
-		goto fail;
+	w->indexer = container_indexer_new();
+	err = w->indexer ? write_whole(fd, header, sizeof(header), 0) : -ENOMEM;
+	if (err) {
+		session_writer_abandon(w);
+		return err;
+	}
 	w->offset = sizeof(header);
 	*out = w;
 	return 0;
-fail:
-	if (w)
-		container_indexer_free(w->indexer);
-	free(w);
-	close(fd);
-	return err;
 }
 
 /* 0 if this file may be replaced: it is a session, or empty. */
@@ -127,18 +133,24 @@ static int open_existing(const char *path)
 	return err;
 }
 
-int session_writer_create_new(struct session_writer **out, const char *path)
+static int open_new(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
 	if (fd < 0)
 		return -errno;
 	err = lock(fd);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	return writer_begin(out, fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int session_writer_create_new(struct session_writer **out, const char *path)
+{
+	int fd = open_new(path);
+
+	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
 int session_writer_create(struct session_writer **out, const char *path)
@@ -151,35 +163,47 @@ int session_writer_create(struct session_writer **out, const char *path)
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
-/* Rename an older session to NAME.1, so that a recorder that is started again loses nothing. */
-static int keep_older(const char *path)
+/* Rename an older session to `name`; NULL: remove it. */
+static int put_away(const char *path, const char *name)
 {
-	char name[PATH_MAX];
-	int fd, err;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), err;
 
-	if (snprintf(name, sizeof(name), "%s.1", path) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : errno == ELOOP ? -EINVAL : -errno;
 	err = check_replaceable(fd);
 	if (!err)
 		err = lock(fd);
 	close(fd);
-	return err ? err : rename(path, name) ? -errno : 0;
+	if (err)
+		return err;
+	return (name ? rename(path, name) : unlink(path)) ? -errno : 0;
+}
+
+int session_writer_create_again(struct session_writer **out, const char *path)
+{
+	int err = put_away(path, NULL);
+
+	return err ? err : session_writer_create_new(out, path);
 }
 
 int session_writer_create_ring(struct session_writer **out, const char *path,
 			       const struct session_ring *ring)
 {
 	struct session_writer *w;
-	int err = keep_older(path);
+	char older[PATH_MAX];
+	int err, fd;
 
-	if (!err)
-		err = session_writer_create_new(&w, path);
-	if (err)
-		return err;
-	err = ring_writer_new(&w->ring, w->fd, ring);
+	/* so that a recorder that is started again loses nothing */
+	if (snprintf(older, sizeof(older), "%s.1", path) >= (int)sizeof(older))
+		return -ENAMETOOLONG;
+	err = put_away(path, older);
+	fd = err ? err : open_new(path);
+	if (fd < 0)
+		return fd;
+	w = writer_new(fd);
+	if (!w)
+		return -ENOMEM;
+	err = ring_writer_new(&w->ring, fd, ring);
 	if (!err) {
 		*out = w;
 		return 0;
