@@ -9,6 +9,7 @@
 #include "collect/calibrate.h"
 #include "collect/code_check.h"
 #include "collect/functions.h"
+#include "collect/keep.h"
 #include "collect/kernel_symbols.h"
 #include "collect/learn.h"
 #include "collect/modules.h"
@@ -88,12 +89,15 @@ void descend_end(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 
-	control->descend_slot = control->descend_call = control->descend_sampled = 0;
-	if (!c->descent)
+	if (c->keeping)
 		return;
-	set_release(c);
-	budget_borrow(c, false);
-	units_layers(c);
+	control->descend_slot = control->descend_call = control->descend_sampled = 0;
+	if (c->descent) {
+		set_release(c);
+		budget_borrow(c, false);
+		units_layers(c);
+	}
+	keep_resume(c);
 }
 
 void descend_file_changed(struct collector *c, uint32_t module)
@@ -379,8 +383,6 @@ static const char *request_check(struct collector *c, const struct req_descend *
 	const struct rec_site *sites[2 * PT_FNODES];
 	size_t nr = 0;
 
-	if (c->keeping)
-		return "slow calls are being kept";
 	if (!f && !call_of(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)
@@ -433,6 +435,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 				     .sampled = f && req->sampled && !req->nr_nodes,
 				     .nr_nodes = req->nr_nodes};
 	memcpy(d->nodes, req->nodes, req->nr_nodes * sizeof(*d->nodes));
+	keep_pause(c);
 	c->descent = d;
 	err = nodes_write(c, d);
 	if (err)

@@ -13,10 +13,12 @@
 
 enum {
 	PENDING = 64, /* sleeps whose calls have not been read yet */
-	KEEP_EPOCH = 1,
 };
+/* No armed set has this epoch: calls that were read late are told from those of a descent. */
+#define KEEP_EPOCH UINT32_MAX
 
 struct keeping {
+	uint64_t least_ns; /* of operations whose limit is not known */
 	struct pt_record_sleep pending[PENDING];
 	uint32_t next;
 };
@@ -37,18 +39,44 @@ void keep_request(struct collector *c, const struct req_keep *req)
 	struct pt_control *control = kernel_side_control(c->kernel);
 	uint32_t slot = req->op ? slot_of(c, req->op) : 0;
 
-	if (c->descent)
-		return;
 	if (slot)
 		__atomic_store_n(&control->keep_ns[slot], req->least_ns, __ATOMIC_SEQ_CST);
-	if (req->op || c->keeping)
+	if (req->op || c->keeping || c->keeping_paused || c->descent)
 		return;
-	c->keeping = calloc(1, sizeof(*c->keeping));
+	c->keeping_paused = calloc(1, sizeof(*c->keeping_paused));
+	if (!c->keeping_paused)
+		return;
+	c->keeping_paused->least_ns = req->least_ns;
+	keep_resume(c);
+}
+
+void keep_pause(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
 	if (!c->keeping)
 		return;
+	__atomic_store_n(&control->descend_slot, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->keep, 0, __ATOMIC_SEQ_CST);
+	/* calls that are open now are none of the descent that follows */
+	control->descend_burst++;
+	c->keeping_paused = c->keeping;
+	c->keeping = NULL;
+}
+
+void keep_resume(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	if (!c->keeping_paused)
+		return;
+	c->keeping = c->keeping_paused;
+	c->keeping_paused = NULL;
+	memset(c->keeping->pending, 0, sizeof(c->keeping->pending));
+	control->descend_burst++;
 	control->descend_epoch = KEEP_EPOCH;
 	control->descend_fnodes = 0;
-	__atomic_store_n(&control->keep, req->least_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->keep, c->keeping->least_ns, __ATOMIC_SEQ_CST);
 	/* the programs of the scheduler look whether there is a descent */
 	__atomic_store_n(&control->descend_slot, UINT32_MAX, __ATOMIC_SEQ_CST);
 	units_layers(c);
@@ -115,7 +143,7 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	struct call_strings text;
 	struct kept kept;
 
-	if (r->head.slot >= PT_SLOTS)
+	if (r->head.slot >= PT_SLOTS || r->epoch != KEEP_EPOCH)
 		return;
 	/* the first call of a system call may be a slow one */
 	slots_announce(c);
@@ -137,5 +165,6 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 void keep_release(struct collector *c)
 {
 	free(c->keeping);
-	c->keeping = NULL;
+	free(c->keeping_paused);
+	c->keeping = c->keeping_paused = NULL;
 }

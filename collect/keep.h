@@ -15,6 +15,9 @@
 struct collector;
 
 void keep_request(struct collector *c, const struct req_keep *req);
+/* A descent begins, or is over: meanwhile no calls are kept. Without REQ_KEEP: nothing. */
+void keep_pause(struct collector *c);
+void keep_resume(struct collector *c);
 /* The scheduler is watched again after a pause: calls that were open meanwhile are not kept. */
 void keep_burst_begins(struct collector *c);
 /* Take a record of the BPF programs while slow calls are kept. */

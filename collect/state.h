@@ -69,6 +69,7 @@ struct collector {
 	struct sharing *sharing;	/* NULL: no function is too short to be timed */
 	struct descent_arming *descent; /* NULL: no descent */
 	struct keeping *keeping;	/* NULL: slow calls are not kept */
+	struct keeping *keeping_paused; /* they are again once the descent is over */
 	bool names_looked;		/* the names of the kernel's functions were asked for */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct thread_snapshots

@@ -141,12 +141,16 @@ static int answer_status(const struct walk_report *report, const char **why)
 	return answered ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 
+struct rec_walk walk_ask(const struct descent_question *q)
+{
+	return (struct rec_walk){.maxcount_ppm = (uint32_t)lround(q->maxcount_percentage * 1e6),
+				 .max_depth = q->max_depth ? q->max_depth : WALK_NO_MAX_DEPTH,
+				 .min_snapshots = q->start_ops};
+}
+
 int verb_walk(struct options *o)
 {
-	const struct rec_walk ask = {
-	    .maxcount_ppm = (uint32_t)lround(o->question.maxcount_percentage * 1e6),
-	    .max_depth = o->question.max_depth ? o->question.max_depth : WALK_NO_MAX_DEPTH,
-	    .min_snapshots = o->question.start_ops};
+	const struct rec_walk ask = walk_ask(&o->question);
 	struct front_options fo = {.options = o, .record = o->output};
 	struct walk_run r = {.options = o};
 	const char *line;

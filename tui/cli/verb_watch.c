@@ -8,6 +8,8 @@
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/restarts.h"
 #include "tui/cli/verbs.h"
+#include "tui/cli/when.h"
+#include "tui/engine/wait_driver.h"
 #include "tui/report/output.h"
 #include "tui/report/output_csv.h"
 
@@ -16,6 +18,7 @@
 /* The state of one run. */
 struct watch_run {
 	struct restarts restarts; /* record --ring: of the targets */
+	struct when when;	  /* record --when */
 	struct front *front;
 	const struct options *options;
 	struct verb_loop loop;
@@ -86,6 +89,8 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 		r->began_ns = now;
 	if (options_have_ring(r->options))
 		restarts_turn(&r->restarts, r->front, now);
+	if (r->options->when && r->began_ns)
+		when_turn(&r->when, r->front, ticks, now);
 	if (r->stopped)
 		return true;
 	if (r->loop.interrupted || r->output_error || front_nothing_to_do(r->front) ||
@@ -193,7 +198,8 @@ int verb_record(struct options *o)
 	const struct options asked = *o; /* before its target is looked up */
 	struct front_options fo = {.options = o, .record = o->output};
 	struct output_options oo = {.resolution = o->resolution};
-	struct watch_run r = {.options = o, .for_s = o->for_s, .restarts = {.asked = &asked}};
+	struct watch_run r = {
+	    .options = o, .for_s = o->for_s, .restarts = {.asked = &asked}, .when = {.options = o}};
 	int status, err, output_error = 0;
 
 	fo.restarts = options_have_ring(o) && restarts_follow(&asked);
@@ -201,7 +207,12 @@ int verb_record(struct options *o)
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
+	if (o->when) /* what they tell of the critical path would only take memory */
+		wait_driver_configure(front_waits(r.front),
+				      &(struct waits_config){.no_critical = true});
 	run(&r);
+	if (o->when)
+		when_end(&r.when, r.front);
 	status = run_status(&r);
 	err = front_recording_close(r.front);
 	if (err) {

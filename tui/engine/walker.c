@@ -47,18 +47,21 @@ void walker_free(struct walker *w)
 	free(w);
 }
 
-/* Other threads were chosen: the walk begins anew. */
-static int take_choice(struct walker *w, const struct rec_choice *choice)
+static int begin_anew(struct walker *w)
 {
 	struct walk *fresh = walk_new();
 
-	if (!fresh || thread_choice_set(&w->choice, choice)) {
-		walk_free(fresh);
+	if (!fresh)
 		return -ENOMEM;
-	}
 	walk_free(w->walk);
 	w->walk = fresh;
 	return w->ask.type == REC_WALK ? walk_feed(w->walk, &w->ask) : 0;
+}
+
+/* Other threads were chosen. */
+static int take_choice(struct walker *w, const struct rec_choice *choice)
+{
+	return thread_choice_set(&w->choice, choice) ? -ENOMEM : begin_anew(w);
 }
 
 /* False if the record is of a thread that the user did not choose. */
@@ -74,12 +77,15 @@ static bool is_wanted(const struct walker *w, const struct record *rec)
 
 void walker_take(struct walker *w, const struct record *rec)
 {
+	bool again = rec->type == REC_WALK && !rec->walk.stop && w->ask.walk.stop;
 	int err = 0;
 
 	if (rec->type == REC_WALK)
 		w->ask = *rec;
 	if (rec->type == REC_CHOICE)
 		err = take_choice(w, &rec->choice);
+	else if (again)
+		err = begin_anew(w);
 	else if (is_wanted(w, rec))
 		err = walk_feed(w->walk, rec);
 	if (err == -ENOMEM && w->live)
