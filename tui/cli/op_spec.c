@@ -131,7 +131,8 @@ int peak_spec_parse(struct descent_question *q, const char *text, char *e, size_
 	if (dash && dash > text) {
 		q->peak_low_ns = duration_parse(text, unit_of_text(text), &rest);
 		if (q->peak_low_ns && rest + strspn(rest, " ") == dash)
-			q->peak_high_ns = duration_parse(dash + 1 + strspn(dash + 1, " "), "", &rest);
+			q->peak_high_ns =
+			    duration_parse(dash + 1 + strspn(dash + 1, " "), "", &rest);
 	} else {
 		q->peak_low_ns = q->peak_high_ns = duration_parse(text, "", &rest);
 	}

@@ -143,6 +143,15 @@ static void choose_thread(struct front *f, uint32_t tid)
 		front_choose(f, tid, tid, &all);
 }
 
+/* Start those that have other rights than the front. */
+static int processes_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid)
+{
+	int err = collector_start(f, fo, uid, gid);
+
+	return err || !fo->options->when ? err
+					 : courier_start(&f->courier, fo->options->exec, uid, gid);
+}
+
 int front_start(struct front **out, const struct front_options *fo, char *error, size_t n)
 {
 	struct front *f = front_new(fo);
@@ -157,9 +166,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 		snprintf(error, n, "out of memory");
 		return EXIT_NO_ANSWER;
 	}
-	err = collector_start(f, fo, uid, gid);
-	if (!err && fo->options->when)
-		err = courier_start(&f->courier, fo->options->exec, uid, gid);
+	err = processes_start(f, fo, uid, gid);
 	if (!err)
 		err = privileges_drop(uid, gid);
 	if (!err)
