@@ -35,12 +35,12 @@ static inline int64_t harness_advance(void *ctx, uint64_t until_ns)
 static inline void harness_action(void *ctx, const struct screen_action *a)
 {
 	static const char *const names[] = {
-	    "none",	  "quit",	   "suspend",	   "repaint",	"pause",    "pick",
-	    "refresh",	  "search",	   "watch",	   "unwatch",	"ask",	    "layers",
-	    "descend",	  "snapshot",	   "text",	   "step",	"jump",	    "rewind",
-	    "undescend",  "source",	   "code",	   "waits",	"unwait",   "threads",
-	    "open calls", "choose thread", "waits change", "configure", "bookmark", "compare",
-	    "resume",
+	    "none",    "quit",	     "suspend",	      "repaint",      "pause",	   "pick",
+	    "refresh", "search",     "watch",	      "unwatch",      "ask",	   "layers",
+	    "descend", "part",	     "snapshot",      "text",	      "step",	   "jump",
+	    "rewind",  "undescend",  "source",	      "code",	      "waits",	   "unwait",
+	    "threads", "open calls", "choose thread", "waits change", "configure", "bookmark",
+	    "compare", "resume",
 	};
 	struct harness *h = ctx;
 

@@ -113,11 +113,9 @@ static bool shown(const struct screen *s, const char *text)
 	return found;
 }
 
-/* Ask for a peak on the live screen, and take the calls of it to the end. */
-static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency,
-			      uint64_t slow)
+/* Take the calls of the descent to its end. */
+static void finish(uint64_t latency, uint64_t slow)
 {
-	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id);
 	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		if (!t.last.nr_nodes) {
 			arm_serve();
@@ -130,8 +128,27 @@ static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_
 	}
 	assert_true(driver_over(t.driver));
 	answer_names();
-	live_descent_turn(l, l->next_ns);
+}
+
+static void turn(struct live_descent *l, uint64_t now)
+{
+	live_descent_turn(l, now);
 	screen_tick(l->screen, 1);
+}
+
+static void show_part(struct live_descent *l, int number)
+{
+	live_descent_action(l, &(struct screen_action){.type = SCREEN_DESCENT_PART, .peak = number},
+			    0);
+}
+
+/* Ask for a peak on the live screen, and take the calls of it to the end. */
+static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency,
+			      uint64_t slow)
+{
+	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id, l->next_ns);
+	finish(latency, slow);
+	turn(l, l->next_ns);
 }
 
 static void peaks_with_the_same_path(void **state)
@@ -170,6 +187,73 @@ static void peaks_with_the_same_path(void **state)
 	screen_free(l.screen);
 }
 
+/* Enter on the operation: its parts are explained one after the other, and each can be seen. */
+static void all_parts_of_an_operation(void **state)
+{
+	const struct screen_options so = {.root = SCREEN_OPERATIONS};
+	struct descent_question o = options();
+	struct live_descent l = {.model = t.model, .driver = t.driver, .question = &o};
+
+	l.screen = screen_new(t.model, &so, &all_views);
+	screen_resize(l.screen, 120, 40);
+	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
+	end_slice();
+	live_descent_ask(&l, F0, 0, S);
+	arm_serve();
+	turn(&l, S);
+	assert_true(shown(l.screen, "4k calls/s, 97.8% of a thread"));
+	assert_true(shown(l.screen, "> 1 58.6% 47.5% of calls"));
+	assert_true(shown(l.screen, "286-312 us finding the cause..."));
+	assert_true(shown(l.screen, "not looked into yet"));
+	show_part(&l, 2); /* there is nothing to see yet */
+	assert_int_equal(l.part, 0);
+	finish(300 * US, 0x1020);
+	turn(&l, 2 * S);
+	assert_int_equal(driver_asked(t.driver)->part, 2);
+	turn(&l, 3 * S);
+	assert_true(shown(l.screen, "usleep, timed sleep (clock_nanosleep)"));
+	assert_true(shown(l.screen, "> 1 "));
+	assert_true(shown(l.screen, "root cause found"));
+	finish(4 * MS, 0x1010);
+	turn(&l, 4 * S);
+	assert_true(l.reported);
+	assert_true(shown(l.screen, "helper, timed sleep (clock_nanosleep)"));
+	assert_true(shown(l.screen, "> 1 "));
+	show_part(&l, 2);
+	turn(&l, 5 * S);
+	assert_true(shown(l.screen, "> 2 39."));
+	assert_true(shown(l.screen, "peak 3, "));
+	show_part(&l, 3);
+	assert_int_equal(l.part, 2); /* there is no such part */
+	live_descent_release(&l);
+	screen_free(l.screen);
+}
+
+/* The first part has no end: after its share of the time the next one begins, and the last goes on
+ * until the user ends it. */
+static void a_part_that_takes_too_long(void **state)
+{
+	const struct screen_options so = {.root = SCREEN_OPERATIONS};
+	struct descent_question o = options();
+	struct live_descent l = {.model = t.model, .driver = t.driver, .question = &o};
+
+	l.screen = screen_new(t.model, &so, &all_views);
+	screen_resize(l.screen, 120, 40);
+	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
+	end_slice();
+	live_descent_ask(&l, F0, 0, S);
+	arm_serve();
+	turn(&l, 15 * S);
+	assert_int_equal(driver_asked(t.driver)->part, 1);
+	turn(&l, 17 * S);
+	assert_int_equal(driver_asked(t.driver)->part, 2);
+	turn(&l, 100 * S);
+	assert_false(driver_over(t.driver));
+	assert_true(shown(l.screen, "286-312 us not enough calls, 0% of the time explained"));
+	live_descent_release(&l);
+	screen_free(l.screen);
+}
+
 /* The calls of the peak stop coming: the screen says since when, and what to do. */
 static void silence_is_told(void **state)
 {
@@ -181,7 +265,7 @@ static void silence_is_told(void **state)
 	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);
 	give_profile(100);
-	live_descent_ask(&l, F0, model_op_peaks(t.model, F0)->peaks[1].id);
+	live_descent_ask(&l, F0, model_op_peaks(t.model, F0)->peaks[1].id, now);
 	arm_serve();
 	give_calls(0x1020, 1);
 	live_descent_turn(&l, now);
@@ -215,8 +299,8 @@ static void silence_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(screens_of_its_session),
-	    TEST(peaks_with_the_same_path),
+	    TEST(screens_of_its_session),    TEST(peaks_with_the_same_path),
+	    TEST(all_parts_of_an_operation), TEST(a_part_that_takes_too_long),
 	    TEST(silence_is_told),
 	};
 

@@ -126,7 +126,7 @@ static void test_peaks_keep_number_and_choice(void **state)
 	const struct op *op;
 	char expected[64];
 
-	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1\nexpect <1");
+	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect <1\nkey 1\nexpect >  1");
 	/* a peak of lower latency appears: it comes first in the list and has the next number */
 	for (int i = 0; i < 10; i++)
 		more_openat(h, 500);
@@ -162,11 +162,11 @@ static void test_the_first_choice_stays(void **state)
 {
 	struct harness *h = harness_new(60, NULL);
 
-	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1");
+	harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect <1");
 	for (int i = 0; i < 10; i++)
 		more_openat(h, 50000000);
 	assert_int_equal(model_op_peaks(h->model, 6)->nr_peaks, 2);
-	harness_run(h, "expect >  1\nkey >\nexpect >  2");
+	harness_run(h, "expect <1\nkey >\nexpect >  2");
 	harness_free(h);
 }
 
@@ -177,12 +177,12 @@ static void test_the_costliest_is_chosen_at_the_begin(void **state)
 	for (int touched = 0; touched < 2; touched++) {
 		struct harness *h = harness_new(4, NULL);
 
-		harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect >  1");
+		harness_run(h, "key /\ntype openat\nkey Enter Enter\nexpect <1");
 		if (touched)
 			harness_run(h, "key Right");
 		for (int i = 0; i < 5; i++)
 			more_openat(h, 50000000);
-		harness_run(h, touched ? "expect >  1" : "expect >  2");
+		harness_run(h, touched ? "expect <1" : "expect <2");
 		harness_free(h);
 	}
 }
@@ -196,14 +196,15 @@ static void test_enter_is_offered_where_it_works(void **state)
 
 	harness_run(h, "expect open Enter\nkey /\ntype run queue\nkey Enter Enter\n"
 		       "reject find the cause\nkey q Esc /\ntype read\nkey Enter Enter\n"
-		       "expect find the cause Enter\nkey ?\nreject open Enter");
+		       "expect find all causes Enter\nkey 1\nexpect find the cause Enter\n"
+		       "key ?\nreject open Enter");
 	harness_free(h);
 	h = harness_new(20, &replay);
 	harness_run(h, "expect open Enter\nreject watch function\nreject layers\nkey ?\n"
 		       "reject Watch another function\nexpect One slice forward\nkey q\n"
-		       "key /\ntype read\nkey Enter Enter\nreject find the cause");
+		       "key /\ntype read\nkey Enter Enter\nreject find all causes");
 	screen_set_recorded_descent(h->screen, 2);
-	harness_run(h, "expect find the cause Enter");
+	harness_run(h, "expect find all causes Enter\nkey 1\nexpect find the cause Enter");
 	harness_free(h);
 }
 

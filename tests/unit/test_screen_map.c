@@ -236,7 +236,7 @@ static void test_arrows_enter_the_map(void **state)
 		       "reject at 0:39-0:40\nwheel up\nreject at 0:39-0:40\nkey Left\n"
 		       "reject at 0:39-0:40\nkey Up\nexpect at 0:39-0:40, \nkey Left\n"
 		       "expect at 0:38-0:39\nkey Esc\nexpect per column\nexpect <1\n"
-		       "key Down\nexpect <2\nreject at 0:38-0:39");
+		       "key Down\nexpect >  1\nkey Down\nexpect <2\nreject at 0:38-0:39");
 	/* no room for the map */
 	harness_run(h, "size 80 3\nkey 1 Up\nreject no room\nsize 80 24\nexpect per column");
 	assert_string_equal(harness_log(h), "");

@@ -24,9 +24,18 @@ static void test_descend(void **state)
 	char expected[64];
 	const struct op *op;
 
-	harness_run(h, "key /\ntype read\nkey Enter Enter 2 Enter");
+	/* the operation as a whole, until a peak is chosen, and again to the left of the first */
+	harness_run(h, "key /\ntype read\nkey Enter Enter\nexpect > syscall:read\nkey Enter");
+	assert_string_equal(harness_log(h), "descend op 2\n");
+	harness_run(h, "key 1 Enter");
 	op = model_op_peaks(h->model, 2);
-	snprintf(expected, sizeof(expected), "descend op 2 peak %d\n", op->peaks[1].id);
+	snprintf(expected, sizeof(expected), "descend op 2 peak %d\n", op->peaks[0].id);
+	assert_string_equal(harness_log(h), expected);
+	harness_run(h, "reject > syscall:read\nkey Left\nexpect > syscall:read\nreject >  1\n"
+		       "key Enter Right\nexpect >  1\nkey Down 2 Enter");
+	op = model_op_peaks(h->model, 2);
+	snprintf(expected, sizeof(expected), "descend op 2\ndescend op 2 peak %d\n",
+		 op->peaks[1].id);
 	assert_string_equal(harness_log(h), expected);
 	harness_free(h);
 }

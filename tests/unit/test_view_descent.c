@@ -134,6 +134,28 @@ static const struct screen_descent answer = {
     .paths = paths,
 };
 
+static const struct screen_descent_part parts[] = {
+    {.share = 0.546,
+     .calls = "7.6% of calls, 1.5-4.2 ms",
+     .answer = "fetch > usleep, timed sleep (nanosleep)"},
+    {.share = 0.352,
+     .calls = "92.4% of calls, 202-741 us",
+     .answer = "mix, in its own code, mostly in the loop at hash.c:40-44\033[31m"},
+    {.share = 0.102, .calls = "0.01% of calls, 20.1 ms and more", .answer = "not looked into yet"},
+};
+
+/* The answer about the whole operation, of which the first part is shown. */
+static struct screen_descent whole(void)
+{
+	struct screen_descent d = answer;
+
+	d.operation = "serve_request, 1.5k calls/s, 98% of a thread";
+	d.nr_parts = sizeof(parts) / sizeof(parts[0]);
+	d.part = 1;
+	d.parts = parts;
+	return d;
+}
+
 /* The answer with what its first path waits for, below clock_nanosleep. */
 static struct screen_descent with_waits(void)
 {
@@ -224,7 +246,8 @@ static const struct screen_options ascii = {
 
 static const struct golden {
 	const char *name, *script;
-	int state; /* 0: nothing came yet, 1: running, 2: the answer, 3: with its waits */
+	/* 0: nothing came yet, 1: running, 2: the answer, 3: with its waits, 4: of one part */
+	int state;
 	bool ascii;
 } goldens[] = {
     {"descent-waiting", "dump-roles", 0, false},
@@ -238,6 +261,9 @@ static const struct golden {
     {"descent-ascii", "dump-roles", 2, true},
     {"descent-waits-80x24", "dump-roles", 3, false},
     {"descent-waits-200x50", "size 200 50\ndump-roles", 3, false},
+    {"descent-parts-80x24", "dump-roles", 4, false},
+    {"descent-parts-120x40", "size 120 40\ndump-roles", 4, false},
+    {"descent-parts-20x5", "size 20 5\ndump-roles", 4, false},
     {"descent-text", "key E\nview", 2, false},
     {"help-descent", "key ?\nview", 2, false},
 };
@@ -273,6 +299,7 @@ static void test_golden(void **state)
 	const struct golden *golden = *state;
 	struct screen_descent d = golden->state == 1   ? running()
 				  : golden->state == 3 ? with_waits()
+				  : golden->state == 4 ? whole()
 						       : answer;
 	struct harness *h = opened_with(golden->state ? &d : NULL, golden->ascii ? &ascii : NULL);
 
@@ -306,6 +333,29 @@ static void test_again(void **state)
 	/* the same view: closing it once leads back */
 	screen_open_descent(h->screen, 2, 3);
 	harness_run(h, "key q\nexpect syscall:read");
+	harness_free(h);
+}
+
+/* Digits and clicks choose a part; its tree begins as that of a new descent. */
+static void test_parts(void **state)
+{
+	struct screen_descent d = whole();
+	struct harness *h = opened_with(&d, NULL);
+
+	harness_run(h, "expect > 1  54.6%\nexpect   2  35.2%\nkey 2");
+	assert_string_equal(harness_log(h), "part peak 2\n");
+	harness_run(h, "click 10 4");
+	assert_string_equal(harness_log(h), "part peak 3\n");
+	harness_run(h, "key C\nreject usleep at");
+	d.part = 2;
+	assert_int_equal(screen_set_descent(h->screen, &d), 0);
+	screen_tick(h->screen, 2);
+	harness_run(h, "expect > 2  35.2%\nreject > 1\nexpect clock_nanosleep");
+	harness_free(h);
+	/* a descent into a peak has none */
+	h = opened_with(&answer, NULL);
+	harness_run(h, "key 2\nexpect this descent is about one peak");
+	assert_string_equal(harness_log(h), "");
 	harness_free(h);
 }
 
@@ -585,6 +635,7 @@ int main(void)
 	const struct CMUnitTest keys[] = {
 	    cmocka_unit_test(test_closing_stops),
 	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_parts),
 	    cmocka_unit_test(test_source),
 	    cmocka_unit_test(test_code),
 	    cmocka_unit_test(test_source_of_a_line_far_down),

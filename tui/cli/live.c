@@ -148,17 +148,12 @@ static void live_question(struct live *l, const struct screen_action *a)
 	live_descent(l);
 	switch (a->type) {
 	case SCREEN_DESCEND:
-		if (l->front && front_over(l->front))
-			screen_message(l->screen, NOTE_WARNING,
-				       "the target has ended: there is nothing left to probe");
-		else
-			live_descent_ask(&l->descent, a->op, a->peak);
+	case SCREEN_DESCENT_PART:
+	case SCREEN_DESCEND_STOP:
+		live_descent_action(&l->descent, a, now_ns());
 		break;
 	case SCREEN_RESUME:
 		live_resume_anyway(&l->resume, &l->descent, l->options);
-		break;
-	case SCREEN_DESCEND_STOP:
-		live_descent_stop(&l->descent);
 		break;
 	case SCREEN_SOURCE:
 	case SCREEN_CODE:

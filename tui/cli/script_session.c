@@ -56,11 +56,8 @@ static void script_action(void *ctx, const struct screen_action *a)
 
 	if (!replay_screen_action(x->replay, x->screen, a)) {
 		scripted_turn(x);
-		if (a->type == SCREEN_DESCEND)
-			live_descent_ask(&x->descent, a->op, a->peak);
-		else if (a->type == SCREEN_DESCEND_STOP)
-			live_descent_stop(&x->descent);
-		else if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
+		live_descent_action(&x->descent, a, x->turn_ns);
+		if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
 			live_source_show(&x->source, a);
 		else if (a->type == SCREEN_COMPARE)
 			live_compare_begin(&x->compare, x->screen, a->text);

@@ -14,12 +14,12 @@
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/descent_tracing.h"
+#include "tui/engine/descent_whole.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output_descend_parts.h"
 
 enum { NAMES_MS = 20000 };
-#define LEAST_NS 500000000ull /* a descent into a further part needs that long */
 
 struct descend_run {
 	struct front *front;
@@ -30,35 +30,23 @@ struct descend_run {
 	uint64_t began_ns;
 	unsigned int decisions, rounds; /* when the last line was printed */
 	struct choose_progress progress;
-	struct descent_parts parts; /* of all time; none if the user named calls */
-	uint64_t until_ns;	    /* the end of the time of the present part */
+	struct descent_whole whole;
 	struct descent_tracing tracing;
 	struct saved_descent *saved; /* the descent that goes on; NULL: a new one */
 	char refused[RESUME_WHY];    /* why it cannot go on with this target; "" */
 };
 
-static uint64_t end_ns(const struct descend_run *r)
+/* A descent begins. */
+static void descent_begins(struct descend_run *r)
 {
-	return r->began_ns + (uint64_t)(r->options->question.timeout_s * 1e9);
-}
-
-/* A descent begins: it and those that follow share what is left of the time limit. */
-static void divide_time(struct descend_run *r, uint32_t part, uint64_t now)
-{
-	uint64_t end = end_ns(r), left = end > now ? end - now : 0, nr = 1;
-
-	while ((part = parts_next(&r->parts.all, part)))
-		nr++;
-	r->until_ns = now + left / nr;
 	r->decisions = r->rounds = UINT_MAX; /* print a line for it */
 	r->tracing = (struct descent_tracing){.stage = TRACING_NOT_YET};
 }
 
 static int begin_first(struct descend_run *r, const struct rec_descent *ask, uint64_t now)
 {
-	divide_time(r, ask->part, now);
-	return ask->part ? driver_begin_parts(r->driver, &r->parts.all, ask)
-			 : driver_begin(r->driver, ask);
+	descent_begins(r);
+	return descent_whole_begin(&r->whole, r->driver, ask, now);
 }
 
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
@@ -73,12 +61,13 @@ static bool try_begin(struct descend_run *r, uint64_t now)
 	if (!r->report.op)
 		return true;
 	if (r->saved) {
-		divide_time(r, 0, now);
+		descent_begins(r);
+		descent_whole_divide(&r->whole, 0, now);
 		return resume_begin(r->saved, r->front, r->options, r->report.op, waited,
 				    r->refused) != -ENOEXEC;
 	}
-	err = choose_whole(r->report.model, r->report.op, &r->options->question, waited, &r->parts,
-			   &ask);
+	err = choose_whole(r->report.model, r->report.op, &r->options->question, waited,
+			   &r->whole.parts, &ask);
 	if (err == -EAGAIN)
 		return true;
 	if (err == -ENOENT) {
@@ -102,13 +91,13 @@ static void begin_again(struct descend_run *r, uint64_t now)
 	struct descent_progress p;
 	struct choose_plan plan;
 
-	if (driver_over(r->driver) || r->saved || asked->part > parts_next(&r->parts.all, 0))
+	if (driver_over(r->driver) || r->saved || asked->part > parts_next(&r->whole.parts.all, 0))
 		return;
 	descent_progress(driver_descent(r->driver), &p);
 	if (choose_again(r->report.model, &r->options->question, asked,
 			 (struct choose_progress){p.calls_used, now}, &r->progress, &plan)) {
-		r->parts = plan.parts;
-		r->parts.all.parts = r->parts.part;
+		r->whole.parts = plan.parts;
+		r->whole.parts.all.parts = r->whole.parts.part;
 		begin_first(r, &plan.ask, now);
 	}
 }
@@ -132,22 +121,16 @@ static bool turn_to_peak(struct descend_run *r, uint64_t now)
 	descent_result_release(&found);
 	if (!turns)
 		return false;
-	divide_time(r, 0, now);
-	return !driver_begin(r->driver, &ask);
+	return !begin_first(r, &ask, now);
 }
 
 /* The descent into a part is over: begin the next one. False: there is none, or no time for it. */
 static bool begin_next(struct descend_run *r, uint64_t now)
 {
-	struct rec_descent ask = *driver_asked(r->driver);
-	uint32_t part = ask.part ? parts_next(&r->parts.all, ask.part) : 0;
-
-	if (!part || now + LEAST_NS > end_ns(r) ||
-	    descent_status(driver_descent(r->driver)) == DESCENT_TARGET_END)
+	if (!descent_whole_next(&r->whole, r->driver, r->report.model, now))
 		return false;
-	divide_time(r, part, now);
-	parts_ask(model_op_by_number(r->report.model, ask.op), &r->parts.all, part, &ask);
-	return !driver_begin(r->driver, &ask);
+	descent_begins(r);
+	return true;
 }
 
 /* ---- the run ---- */
@@ -219,7 +202,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 	buf_puts(text, "finding the cause");
 	if (report_has_parts(&r->report))
 		buf_printf(text, " of part %u of %u", driver_asked(r->driver)->part,
-			   r->parts.all.nr_parts);
+			   r->whole.parts.all.nr_parts);
 	buf_printf(text, ": measured %s of its calls, probed %u %s", format_count(d.calls_used).s,
 		   d.rounds, d.rounds == 1 ? "time" : "times");
 }
@@ -229,7 +212,7 @@ static bool trace_waits(struct descend_run *r, uint64_t now)
 {
 	r->report.waits = wait_driver_of_descent(front_waits(r->front));
 	return descent_tracing_turn(&r->tracing, r->front, now,
-				    r->until_ns > now ? r->until_ns - now : 0);
+				    r->whole.until_ns > now ? r->whole.until_ns - now : 0);
 }
 
 /* A turn after the descent has begun. False: the measurement is over. */
@@ -243,10 +226,16 @@ static bool descent_turn(struct descend_run *r, int ticks, uint64_t now)
 		return turn_to_peak(r, now) || trace_waits(r, now) || begin_next(r, now);
 	if (ticks > 0)
 		begin_again(r, now);
-	if (now < r->until_ns)
+	if (now < r->whole.until_ns)
 		return true;
 	driver_stop(r->driver);
 	return begin_next(r, now);
+}
+
+static void begin_time(struct descend_run *r, uint64_t now)
+{
+	r->began_ns = now;
+	r->whole.end_ns = now + (uint64_t)(r->options->question.timeout_s * 1e9);
 }
 
 static bool run_turn(void *ctx, int ticks, uint64_t now)
@@ -256,12 +245,12 @@ static bool run_turn(void *ctx, int ticks, uint64_t now)
 	if (r->loop.interrupted || front_nothing_to_do(r->front))
 		return false;
 	if (front_ready(r->front) && !r->began_ns)
-		r->began_ns = now;
+		begin_time(r, now);
 	if (!r->began_ns)
 		return true;
 	if (ticks > 0 && !driver_asked(r->driver) && !try_begin(r, now))
 		return false;
-	return driver_asked(r->driver) ? descent_turn(r, ticks, now) : now < end_ns(r);
+	return driver_asked(r->driver) ? descent_turn(r, ticks, now) : now < r->whole.end_ns;
 }
 
 /* Wait for the names in the answer, then end the measurement in order. */

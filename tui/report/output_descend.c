@@ -27,7 +27,8 @@ static const char *kernel_function(const struct descent_driver *d, const struct 
 	return s ? s->function : "";
 }
 
-void report_name_kernel(const struct descent_driver *d, struct descent_result *r)
+/* Name causes in the kernel by the kernel's functions. */
+static void name_kernel(const struct descent_driver *d, struct descent_result *r)
 {
 	static const char prefix[] = "syscall:";
 
@@ -77,7 +78,7 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		err = driver_result(r->driver, out);
 		if (err)
 			return err;
-		report_name_kernel(r->driver, out);
+		name_kernel(r->driver, out);
 		if (below_measurable(r, out)) {
 			out->named = 0;
 			out->enough = false;

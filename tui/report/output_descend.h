@@ -32,7 +32,8 @@ struct descend_report {
 	struct waits *waits;
 	/* Where the waits of each part of the operation are; NULL: `waits` are those of all. */
 	const struct wait_driver *part_waits;
-	bool tracing; /* they are being traced */
+	bool tracing;	 /* they are being traced */
+	bool more_parts; /* the descents into further parts are still to come */
 	/* rows of the table of parts that were printed already (output_descend_begin()) */
 	unsigned int rows_printed;
 };
@@ -77,8 +78,6 @@ uint64_t report_below_measurable(const struct descend_report *r, uint64_t mean_n
 /* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free
  * it with descent_result_release(). */
 int report_result(const struct descend_report *r, struct descent_result *out);
-/* Name causes in the kernel by the kernel's functions. */
-void report_name_kernel(const struct descent_driver *d, struct descent_result *r);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
 /*
  * The peak that the descent is about, with the range that was asked for and its present calls.

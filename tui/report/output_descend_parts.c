@@ -13,6 +13,8 @@ enum { MAX_OUTPUT = 1 << 20, SHARE_COLUMNS = 2 + FORMAT_PERCENT_WIDTH + 2 };
 
 /* A second cause with this share of a part's time is named beside the largest one. */
 #define WORTH_NAMING 0.1
+/* While a descent runs, only a path with that share is told. */
+#define WORTH_TELLING_EARLY 0.5
 /* A smaller rest is not mentioned. */
 #define WORTH_SAYING 0.01
 
@@ -65,7 +67,7 @@ static enum descent_status state_without(const struct descend_report *r, uint32_
 
 /* ---- the table */
 
-static void put_heading(struct buf *out, const struct descend_report *r)
+void report_parts_heading(struct buf *out, const struct descend_report *r)
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
 	double seconds = (double)parts->covered_ns / 1e9,
@@ -75,13 +77,12 @@ static void put_heading(struct buf *out, const struct descend_report *r)
 	if (seconds > 0)
 		buf_printf(out, ", %s calls/s", format_rate((double)parts->calls / seconds).s);
 	if (threads > 1)
-		buf_printf(out, ", the time of %.1f threads:\n", threads);
+		buf_printf(out, ", the time of %.1f threads", threads);
 	else
-		buf_printf(out, ", %s of a thread:\n", format_percent(threads).s);
+		buf_printf(out, ", %s of a thread", format_percent(threads).s);
 }
 
-/* "7.6% of calls, 1.5-4.2 ms" */
-static void put_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p)
+void report_part_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p)
 {
 	buf_printf(out, "%s of calls, ", format_percent(report_share(p->calls, parts->calls)).s);
 	if (p->high_ns == UINT64_MAX)
@@ -120,7 +121,10 @@ static void put_answer(struct buf *out, const struct descend_report *part)
 		return;
 	}
 	first = result.paths;
-	if (!result.nr_paths || !first->nr_frames) {
+	if (!driver_over(part->driver) && (!result.nr_paths || first->share < WORTH_TELLING_EARLY ||
+					   first->cause.kind == CAUSE_UNMEASURED)) {
+		buf_puts(out, "finding the cause...");
+	} else if (!result.nr_paths || !first->nr_frames) {
 		buf_printf(out, driver_over(part->driver) ? "no cause was found (%s)" : "%s",
 			   report_status(part, &result));
 	} else {
@@ -137,7 +141,21 @@ static void put_answer(struct buf *out, const struct descend_report *part)
 	descent_result_release(&result);
 }
 
-/* The number of columns that put_calls() takes at most. */
+void report_part_answer(struct buf *out, const struct descend_report *r, uint32_t number)
+{
+	const struct rec_part *p = &driver_parts(r->driver)->parts[number - 1];
+	struct descend_report part;
+
+	if (report_part(r, number, &part))
+		put_answer(out, &part);
+	else if (p->few)
+		buf_printf(out, "too few calls to find a cause: %s", format_count(p->calls).s);
+	else
+		buf_puts(out, r->more_parts ? "not looked into yet"
+					    : "no cause was looked for: there was no time left");
+}
+
+/* The number of columns that report_part_calls() takes at most. */
 static unsigned int calls_columns(const struct rec_parts *parts)
 {
 	struct buf text = {.max = MAX_OUTPUT};
@@ -145,7 +163,7 @@ static unsigned int calls_columns(const struct rec_parts *parts)
 
 	for (uint32_t i = 0; i < parts->nr_parts; i++) {
 		buf_reset(&text);
-		put_calls(&text, parts, &parts->parts[i]);
+		report_part_calls(&text, parts, &parts->parts[i]);
 		most = text.len > most ? text.len : most;
 	}
 	buf_release(&text);
@@ -159,19 +177,13 @@ static void put_row(struct buf *out, const struct descend_report *r, const struc
 	const struct rec_part *p = &parts->parts[number - 1];
 	struct buf begin = {.max = MAX_OUTPUT}, text = {.max = MAX_OUTPUT};
 	unsigned int columns = calls_columns(parts);
-	struct descend_report part;
 
-	put_calls(&text, parts, p);
+	report_part_calls(&text, parts, p);
 	buf_printf(&begin, "  %s  %-*s  ",
 		   format_percent_fixed(report_share(p->time_ns, parts->time_ns)).s, (int)columns,
 		   text.data ? text.data : "");
 	buf_reset(&text);
-	if (report_part(r, number, &part))
-		put_answer(&text, &part);
-	else if (p->few)
-		buf_printf(&text, "too few calls to find a cause: %s", format_count(p->calls).s);
-	else
-		buf_puts(&text, "no cause was looked for: there was no time left");
+	report_part_answer(&text, r, number);
 	output_wrap(out, &text, o, begin.data ? begin.data : "", SHARE_COLUMNS + columns + 2);
 	buf_release(&begin);
 	buf_release(&text);
@@ -184,12 +196,14 @@ void report_put_parts(struct buf *out, const struct descend_report *r,
 	double rest = parts_rest(parts);
 
 	for (unsigned int row = r->rows_printed; row < end && row < parts->nr_parts + 2; row++) {
-		if (!row)
-			put_heading(out, r);
-		else if (row <= parts->nr_parts)
+		if (!row) {
+			report_parts_heading(out, r);
+			buf_puts(out, ":\n");
+		} else if (row <= parts->nr_parts) {
 			put_row(out, r, o, row);
-		else if (rest >= WORTH_SAYING)
+		} else if (rest >= WORTH_SAYING) {
 			buf_printf(out, "  %s  in other calls\n", format_percent_fixed(rest).s);
+		}
 	}
 }
 

@@ -17,6 +17,12 @@ bool report_part(const struct descend_report *r, uint32_t number, struct descend
 /* The report on the first part into which there was a descent; without parts, a copy of `r`. */
 struct descend_report report_first_part(const struct descend_report *r);
 
+/* Append the operation with its rate and time: "serve, 1.5k calls/s, 98% of a thread". */
+void report_parts_heading(struct buf *out, const struct descend_report *r);
+/* Append the calls of a part: "7.6% of calls, 1.5-4.2 ms". */
+void report_part_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p);
+/* Append what takes the time of part `number`, from 1, or why that is not known. */
+void report_part_answer(struct buf *out, const struct descend_report *r, uint32_t number);
 /*
  * Append the rows of the table from r->rows_printed up to `end`: 0 is the heading, n is part n, and
  * the last one is the rest.

@@ -55,6 +55,13 @@ static int copy_all(struct descent_copy *c, const struct screen_descent *d)
 		p->where = put(a, p->where, &err);
 		p->waits = put(a, p->waits, &err);
 	}
+	c->d.operation = put(a, d->operation, &err);
+	for (uint32_t i = 0; i < c->d.nr_parts; i++) {
+		c->parts[i] = d->parts[i];
+		c->parts[i].calls = put(a, d->parts[i].calls, &err);
+		c->parts[i].answer = put(a, d->parts[i].answer, &err);
+	}
+	c->d.parts = c->parts;
 	c->d.nodes = c->nodes;
 	c->d.paths = c->paths;
 	return err;
@@ -75,6 +82,8 @@ struct descent_copy *descent_copy_new(const struct screen_descent *d, int *err)
 	c->d = *d;
 	c->d.nr_nodes = nr_nodes;
 	c->d.nr_paths = nr_paths;
+	if (c->d.nr_parts > SCREEN_DESCENT_MAX_PARTS)
+		c->d.nr_parts = SCREEN_DESCENT_MAX_PARTS;
 	arena_init(&c->text, MAX_TEXT);
 	c->nodes = calloc(nr_nodes + 1, sizeof(*c->nodes));
 	c->paths = calloc(nr_paths + 1, sizeof(*c->paths));

@@ -10,6 +10,7 @@ struct descent_copy {
 	struct screen_descent d; /* all pointers are into this copy */
 	struct screen_descent_node *nodes;
 	struct screen_descent_path *paths;
+	struct screen_descent_part parts[SCREEN_DESCENT_MAX_PARTS];
 	struct arena text;
 };
 

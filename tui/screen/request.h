@@ -22,7 +22,8 @@
 	REQUEST(NEXT_PANE, "next-pane", "Next pane")                                               \
 	REQUEST(PREVIOUS_PANE, "previous-pane", "Previous pane")                                   \
 	REQUEST(COSTLIEST, "costliest", "Go to the row, peak or child with the most time")         \
-	REQUEST(CHOOSE_PEAK, "choose-peak", "Select the peak with this number")                    \
+	REQUEST(CHOOSE_PEAK, "choose-peak",                                                        \
+		"Select the peak, or the part of all time, with this number")                      \
 	GROUP("Views")                                                                             \
 	REQUEST(OPEN, "open",                                                                      \
 		"Open the selected line: operation, cause, source, chains of a task")              \

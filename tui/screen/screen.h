@@ -156,7 +156,10 @@ enum screen_action_type {
 	SCREEN_ASK_AGAIN, /* op: plan and arm it again, after it was refused or its fuse blew */
 	SCREEN_LAYERS, /* layers: the mask wanted; the screen shows it when screen_set_layers() says
 			  so */
-	SCREEN_DESCEND,		/* op, peak (id); answer: screen_open_descent(), or a message */
+	/* op, peak (id; 0: all parts of the operation's time); answer: screen_open_descent(), or a
+	   message */
+	SCREEN_DESCEND,
+	SCREEN_DESCENT_PART,	/* peak: the number, from 1, of the part to show */
 	SCREEN_SNAPSHOT_WRITE,	/* text: file name */
 	SCREEN_VIEW_TEXT_WRITE, /* text: file name; contents: screen_text() */
 	SCREEN_REPLAY_STEP,	/* step: slices, negative = back */

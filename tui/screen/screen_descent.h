@@ -18,6 +18,7 @@ enum {
 	SCREEN_DESCENT_MAX_NODES =
 	    SCREEN_DESCENT_FNODES * (1 + SCREEN_DESCENT_INLINED) + SCREEN_DESCENT_WAITS,
 	SCREEN_DESCENT_MAX_PATHS = 256,
+	SCREEN_DESCENT_MAX_PARTS = 16,
 	SCREEN_MAX_INSNS = 2048,
 };
 
@@ -53,7 +54,19 @@ struct screen_descent_path {
 	uint32_t node;	      /* number of its last frame */
 };
 
+/* A part of the operation's time. No pointer may be NULL. */
+struct screen_descent_part {
+	double share;	    /* of the operation's time */
+	const char *calls;  /* "7.6% of calls, 1.5-4.2 ms" */
+	const char *answer; /* what takes its time, so far */
+};
+
 struct screen_descent {
+	/* If the operation is explained as a whole: its parts, largest first, and the number (from
+	 * 1) of the part that all the rest is about. */
+	const char *operation; /* "serve, 1.5k calls/s, 98% of a thread"; "" without parts */
+	uint32_t nr_parts, part;
+	const struct screen_descent_part *parts;
 	const char *sentence; /* the answer so far */
 	const char *status;   /* "in progress", "root cause found", ... */
 	bool over;

@@ -11,6 +11,7 @@
 #include "tui/report/output_descend.h"
 #include "tui/report/output_descend_waits.h"
 #include "tui/views/descent_callers.h"
+#include "tui/views/descent_part_rows.h"
 #include "tui/views/descent_wait_rows.h"
 #include "tui/views/views.h"
 
@@ -402,12 +403,14 @@ static void sentence_of(const struct row_builder *t, const char *remark, struct 
 	buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
 }
 
-static int hand_over(const struct row_builder *t, struct screen *s, const char *remark)
+static int hand_over(const struct row_builder *t, struct screen *s,
+		     const struct descend_report *whole, const char *remark)
 {
 	const struct descent_result *r = t->result;
 	struct descent_progress progress;
 	struct screen_descent d;
 	struct buf sentence, status, lacks;
+	struct part_rows parts;
 	int err;
 
 	buf_init(&sentence, SENTENCE_BYTES);
@@ -427,24 +430,27 @@ static int hand_over(const struct row_builder *t, struct screen *s, const char *
 	d = (struct screen_descent){.sentence = sentence.data ? sentence.data : "",
 				    .status = status.data ? status.data : "",
 				    .over = t->over,
-				    .rounds = progress.rounds,
+				    .rounds = t->over ? r->rounds : progress.rounds,
 				    .armed = t->over ? 0 : progress.armed,
 				    .until_next = progress.until_next,
-				    .calls_used = progress.calls_used,
+				    .calls_used = t->over ? r->calls_used : progress.calls_used,
 				    .explained =
 					r->status == DESCENT_PARTLY ? r->named : r->explained,
 				    .nr_nodes = t->nr,
 				    .nr_paths = r->nr_paths,
 				    .nodes = t->node,
 				    .paths = t->path};
+	part_rows_add(whole, t->driver, &parts, &d);
 	err = screen_set_descent(s, &d);
+	part_rows_release(&parts);
 	buf_release(&sentence);
 	buf_release(&status);
 	return err;
 }
 
-int descent_rows_show(struct screen *s, const struct descend_report *report,
-		      const struct descent_result *r, const char *remark)
+int descent_rows_show(struct screen *s, const struct descend_report *whole,
+		      const struct descend_report *report, const struct descent_result *r,
+		      const char *remark)
 {
 	struct row_builder t = {.report = report,
 				.result = r,
@@ -472,7 +478,7 @@ int descent_rows_show(struct screen *s, const struct descend_report *report,
 	if (t.name && t.remark && t.node && t.cause && t.where && t.path && t.waits) {
 		add_nodes(&t, &o);
 		add_paths(&t);
-		err = hand_over(&t, s, remark);
+		err = hand_over(&t, s, whole, remark);
 	}
 	free(t.name);
 	free(t.remark);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
-#include "tui/report/output_descend.h"
+#include "tui/report/output_descend_parts.h"
 #include "tui/views/descent_rows.h"
 #include "tui/views/views.h"
 
@@ -27,6 +27,7 @@ static void say(struct live_descent *l, enum note_level level, const char *text)
 static void show(struct live_descent *l, uint32_t op, int peak)
 {
 	l->op = op;
+	l->part = 0;
 	l->reported = false;
 	l->next_ns = 0;
 	l->seen = (struct live_calls){0};
@@ -68,15 +69,20 @@ static void tracing_reset(struct live_descent *l)
 	l->tracing = (struct descent_tracing){.patient = true};
 }
 
-void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
+void live_descent_ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_ns)
 {
 	const struct op *op = model_op_peaks(l->model, number);
 	struct descent_question q = *l->question;
+	struct descent_whole whole = {.end_ns = now_ns + (uint64_t)(q.timeout_s * 1e9)};
 	struct rec_descent ask;
 	int err;
 
 	if (l->replay) {
 		ask_replay(l, number, peak);
+		return;
+	}
+	if (l->front && front_over(l->front)) {
+		say(l, NOTE_WARNING, "the target has ended: there is nothing left to probe");
 		return;
 	}
 	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
@@ -87,12 +93,12 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	}
 	q.slowest = 0;
 	q.peak_low_ns = q.peak_high_ns = 0;
-	q.peak = rank_of(op, peak);
-	if (!q.peak) {
+	q.peak = peak ? rank_of(op, peak) : 0;
+	if (peak && !q.peak) {
 		say(l, NOTE_WARNING, "this peak has disappeared; choose another");
 		return;
 	}
-	err = choose_descent(l->model, number, &q, q.timeout_s, &ask);
+	err = choose_whole(l->model, number, &q, q.timeout_s, &whole.parts, &ask);
 	if (err) {
 		say(l, NOTE_WARNING,
 		    err == -EAGAIN ? "not enough calls yet to find the cause; wait a moment"
@@ -101,7 +107,9 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	}
 	driver_stop(l->driver);
 	tracing_reset(l);
-	err = driver_begin(l->driver, &ask);
+	l->whole = whole;
+	l->whole.parts.all.parts = l->whole.parts.part;
+	err = descent_whole_begin(&l->whole, l->driver, &ask, now_ns);
 	if (err) {
 		say(l, NOTE_ERROR,
 		    "cannot find the cause: this function's module or the peak's range is not "
@@ -112,18 +120,40 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak)
 	show(l, number, peak);
 }
 
+static void show_part(struct live_descent *l, int number)
+{
+	const struct rec_parts *parts = driver_parts(l->driver);
+
+	if (!parts || number < 1 || (uint32_t)number > parts->nr_parts) {
+		say(l, NOTE_INFO, "there is no such part");
+	} else if (!driver_part(l->driver, (uint32_t)number)) {
+		say(l, NOTE_INFO, "the cause of this part was not looked for yet");
+	} else {
+		l->part = (uint32_t)number;
+		l->reported = false;
+		l->next_ns = 0;
+	}
+}
+
 void live_descent_show(struct live_descent *l, uint32_t op)
 {
+	l->whole = (struct descent_whole){.end_ns = 0};
 	tracing_reset(l);
 	show(l, op, NO_PEAK);
 }
 
-void live_descent_stop(struct live_descent *l)
+void live_descent_action(struct live_descent *l, const struct screen_action *a, uint64_t now_ns)
 {
-	l->op = 0;
-	tracing_reset(l);
-	if (!l->replay)
-		driver_stop(l->driver);
+	if (a->type == SCREEN_DESCEND) {
+		live_descent_ask(l, a->op, a->peak, now_ns);
+	} else if (a->type == SCREEN_DESCENT_PART) {
+		show_part(l, a->peak);
+	} else if (a->type == SCREEN_DESCEND_STOP) {
+		l->op = 0;
+		tracing_reset(l);
+		if (!l->replay)
+			driver_stop(l->driver);
+	}
 }
 
 /* ---- earlier answers ---- */
@@ -256,12 +286,55 @@ static void remark_of(struct live_descent *l, const struct descent_result *r, ui
 		tell_silence(l, now_ns, out, size);
 }
 
+/* The present descent is over, or its time is: begin the one into the next part. False: there is
+ * none. */
+static bool begin_next(struct live_descent *l, bool traces, uint64_t now_ns)
+{
+	if (l->replay || traces || !descent_whole_goes_on(&l->whole, l->driver))
+		return false;
+	if (!driver_over(l->driver)) {
+		if (now_ns < l->whole.until_ns)
+			return false;
+		driver_stop(l->driver);
+	}
+	if (!descent_whole_next(&l->whole, l->driver, l->model, now_ns))
+		return false;
+	tracing_reset(l);
+	return true;
+}
+
+/* The report to show: on the part that the user wants to see, or on the first with an answer. */
+static struct descend_report shown(const struct live_descent *l, const struct descend_report *whole)
+{
+	struct descend_report part;
+
+	return l->part && report_part(whole, l->part, &part) ? part : report_first_part(whole);
+}
+
+/* Pass the state to the screen. True: this was the final state. */
+static bool hand_over(struct live_descent *l, const struct descend_report *whole, uint64_t now_ns)
+{
+	struct descend_report report = shown(l, whole);
+	struct descent_result r;
+	char remark[512];
+	bool done;
+
+	if (report_result(&report, &r))
+		return false;
+	remark[0] = '\0';
+	if (report.driver == l->driver)
+		remark_of(l, &r, now_ns, remark, sizeof(remark));
+	done = !descent_rows_show(l->screen, whole, &report, &r, remark);
+	if (!report_has_parts(whole) && r.status == DESCENT_ROOT_CAUSE && driver_over(l->driver))
+		keep_answer(l, &r);
+	descent_result_release(&r);
+	return done;
+}
+
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 {
 	struct descend_report report = {
 	    .model = l->model, .driver = l->driver, .op = l->op, .names = PEAKS_BY_NUMBER};
-	struct descent_result r;
-	char remark[512];
 	const struct rec_descent *recorded = l->replay ? driver_asked(l->driver) : NULL;
 	bool over, named, traced;
 
@@ -269,22 +342,22 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
+	if (!driver_asked(l->driver))
+		return false;
 	/* a replay may still step forwards or backwards */
 	over = driver_over(l->driver) && !l->replay;
 	report.tracing = over && trace_waits(l, now_ns);
 	if (report.tracing) /* every answer copies all chains */
 		l->next_ns = now_ns + TRACING_SHOW_NS;
+	if (begin_next(l, report.tracing, now_ns))
+		over = false;
+	report.more_parts =
+	    !l->replay && (!over || report.tracing) && descent_whole_goes_on(&l->whole, l->driver);
 	named = driver_names(l->driver);
 	report.waits = l->waits ? wait_driver_of_descent(l->waits) : NULL;
+	report.part_waits = l->waits;
 	traced = !report.waits || wait_driver_names(l->waits);
-	if (!driver_asked(l->driver) || driver_result(l->driver, &r))
-		return false;
-	report_name_kernel(l->driver, &r);
-	remark_of(l, &r, now_ns, remark, sizeof(remark));
-	if (!descent_rows_show(l->screen, &report, &r, remark))
+	if (hand_over(l, &report, now_ns))
 		l->reported = over && named && traced && !report.tracing;
-	if (r.status == DESCENT_ROOT_CAUSE && driver_over(l->driver))
-		keep_answer(l, &r);
-	descent_result_release(&r);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "analysis/descent/choose.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/descent_tracing.h"
+#include "tui/engine/descent_whole.h"
 #include "tui/engine/front.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/screen/screen.h"
@@ -38,6 +39,8 @@ struct live_descent {
 
 	/* private to live_descent.c; zero at the beginning */
 	uint32_t op;   /* 0: no view of a descent is open */
+	uint32_t part; /* that the user wants to see; 0: the first that has an answer */
+	struct descent_whole whole;
 	bool reported; /* the screen has the final result with all names */
 	uint64_t next_ns;
 	struct live_calls seen;
@@ -48,13 +51,17 @@ struct live_descent {
 
 void live_descent_release(struct live_descent *l);
 
-/* SCREEN_DESCEND: begin a descent and open its view, or show the reason for a failure. A replay
- * shows its recorded descent. */
-void live_descent_ask(struct live_descent *l, uint32_t op, int peak);
+/*
+ * Begin a descent into a peak, or (0) into the parts of the operation's time one
+ * after the other, and open its view; or show the reason for a failure. A replay shows its recorded
+ * descent.
+ */
+void live_descent_ask(struct live_descent *l, uint32_t op, int peak, uint64_t now_ns);
+/* Carry out SCREEN_DESCEND, SCREEN_DESCENT_PART (show this part of the operation's time) or
+ * SCREEN_DESCEND_STOP (stop the descent). */
+void live_descent_action(struct live_descent *l, const struct screen_action *a, uint64_t now_ns);
 /* Open the view of a descent that was begun elsewhere. */
 void live_descent_show(struct live_descent *l, uint32_t op);
-/* SCREEN_DESCEND_STOP: stop the descent. */
-void live_descent_stop(struct live_descent *l);
 /* Call every turn: passes the state to the screen a few times per second. True: the screen may have
  * changed. */
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns);

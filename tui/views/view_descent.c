@@ -138,6 +138,13 @@ static void descent_tick(struct view *view)
 		descent_copy_drop(v->copy);
 		v->copy = fresh;
 	}
+	/* the functions of another part have numbers of their own */
+	if (v->copy && v->copy->d.part != v->part) {
+		v->part = v->copy->d.part;
+		v->moved = false;
+		v->all = BRANCH_DEFAULT;
+		memset(v->branch, 0, sizeof(v->branch));
+	}
 	fit(v);
 }
 
@@ -259,6 +266,17 @@ static void ask_again(struct view_descent *v)
 				  .type = SCREEN_DESCEND, .op = v->op, .peak = v->peak});
 }
 
+static void show_part(struct view_descent *v, int number)
+{
+	if (v->copy && v->copy->d.nr_parts)
+		screen_act(v->view.screen,
+			   (struct screen_action){.type = SCREEN_DESCENT_PART, .peak = number});
+	else
+		screen_message(v->view.screen, NOTE_INFO,
+			       "this descent is about one peak; Enter on an operation explains all "
+			       "of its time");
+}
+
 static bool move(struct view_descent *v, enum request request)
 {
 	int height = view_descent_tree_rows(v, v->view.screen->cols, v->view.screen->rows);
@@ -322,6 +340,9 @@ static bool descent_request(struct view *view, enum request request, int key)
 	case REQUEST_CODE:
 		show_code(v);
 		return true;
+	case REQUEST_CHOOSE_PEAK:
+		show_part(v, key - '0');
+		return true;
 	case REQUEST_CHAINS:
 		show_chains(v);
 		return true;
@@ -342,6 +363,8 @@ static bool descent_offers(const struct view *view, enum request request)
 		       (n && ((n->file[0] && n->line) || n->code_module));
 	case REQUEST_CODE:
 		return n && n->code_module;
+	case REQUEST_CHOOSE_PEAK:
+		return v->part > 0;
 	case REQUEST_NEXT_PANE:
 	case REQUEST_PREVIOUS_PANE:
 		return v->paths.n > 0;
@@ -369,6 +392,10 @@ static bool descent_click(struct view *view, int target, int x, int y)
 {
 	struct view_descent *v = (struct view_descent *)view;
 
+	if (target >= DESCENT_TARGET_PART) {
+		show_part(v, target - DESCENT_TARGET_PART + 1);
+		return true;
+	}
 	if (target >= DESCENT_TARGET_PATH) {
 		v->pane = DESCENT_PATHS;
 		list_select(&v->paths, target - DESCENT_TARGET_PATH);
@@ -381,10 +408,9 @@ static bool descent_click(struct view *view, int target, int x, int y)
 }
 
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "source"},	   {REQUEST_COSTLIEST, "costliest"},
-    {REQUEST_EXPAND, "expand"},	   {REQUEST_ASK_AGAIN, "again"},
-    {REQUEST_NEXT_PANE, "paths"},  {REQUEST_HELP, "help"},
-    {REQUEST_CLOSE, "stop, back"}, {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "source"},	{REQUEST_CHOOSE_PEAK, "part"}, {REQUEST_COSTLIEST, "costliest"},
+    {REQUEST_EXPAND, "expand"}, {REQUEST_ASK_AGAIN, "again"},  {REQUEST_NEXT_PANE, "paths"},
+    {REQUEST_HELP, "help"},	{REQUEST_CLOSE, "stop, back"}, {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {
@@ -413,6 +439,7 @@ void screen_open_descent(struct screen *s, uint32_t op, int peak)
 		v = (struct view_descent *)at;
 		v->op = op;
 		v->peak = peak;
+		v->part = 0;
 		v->moved = false;
 		return;
 	}

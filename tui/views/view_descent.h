@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the view of a descent: view_descent.c (state and keys) and view_descent_draw.c
- * (drawing). */
+ * (drawing), view_descent_parts.c (the parts of all time). */
 #pragma once
 
 #include "tui/screen/descent_copy.h"
@@ -15,7 +15,8 @@ enum branch { BRANCH_DEFAULT = 0, BRANCH_OPEN, BRANCH_CLOSED };
 struct view_descent {
 	struct view view;
 	uint32_t op;
-	int peak;		   /* id */
+	int peak;		   /* id; 0: all parts of the operation's time */
+	uint32_t part;		   /* the part that is shown; 0: there are none */
 	struct descent_copy *copy; /* NULL: no state arrived yet */
 	enum descent_pane pane;
 	struct list tree, paths;
@@ -27,12 +28,14 @@ struct view_descent {
 	uint32_t nr_rows, cap_rows;
 };
 
-/* Targets of clicks: a row of the tree, or this and the index of a path. */
-enum { DESCENT_TARGET_PATH = 1 << 16 };
+/* Targets of clicks: a row of the tree, or one of these and the index of a path or a part. */
+enum { DESCENT_TARGET_PATH = 1 << 16, DESCENT_TARGET_PART = 1 << 17 };
 
 /* True if node i has children; true if they are shown. */
 bool view_descent_has_children(const struct view_descent *v, uint32_t i);
 bool view_descent_open(const struct view_descent *v, uint32_t i);
+/* Draw the operation and its parts; if not all fit, those around the shown one. */
+void view_descent_draw_parts(const struct view_descent *v, struct grid *g, struct rect r);
 void view_descent_draw(const struct view *view, struct grid *g, struct rect r);
 /* The number of visible rows of the tree in a body of this size. */
 int view_descent_tree_rows(const struct view_descent *v, int cols, int rows);

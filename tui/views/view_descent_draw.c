@@ -137,11 +137,12 @@ static int path_lines(const struct view_descent *v, int width, struct buf *out, 
  */
 
 struct layout {
-	struct rect sentence, status, heading, tree, paths_heading, paths;
+	struct rect parts, sentence, status, heading, tree, paths_heading, paths;
 };
 
 /*
- * The sentence comes first, with a limited height. The tree comes next and always has some rows.
+ * The parts of all time come first, if there are several, with the present one among them. Then
+ * comes the sentence, with a limited height. The tree comes next and always has some rows.
  * The paths get the rows that the tree does not need, at least a third in a high window (the
  * sentence already contains the first path).
  */
@@ -149,9 +150,14 @@ static struct layout lay_out(const struct view_descent *v, struct rect r, int se
 {
 	struct layout l;
 	struct buf b;
+	int parts = v->part ? 1 + (int)v->copy->d.nr_parts : 0;
 	int heads = r.h >= 8, paths = path_lines(v, r.w - 1, &b, 0, NULL), rest, y = r.y, most;
 
 	buf_release(&b);
+	if (parts > 1 + r.h / 4)
+		parts = r.h < 8 ? 0 : 1 + r.h / 4;
+	l.parts = (struct rect){r.x, y, r.w, parts};
+	y += parts;
 	most = r.h < 12 ? 2 : r.h / 5 > 3 ? r.h / 5 : 3;
 	sentence = sentence < most ? sentence : most;
 	most = r.h < 12 ? 1 : 2;
@@ -160,7 +166,7 @@ static struct layout lay_out(const struct view_descent *v, struct rect r, int se
 		status = 0;
 	if (r.h < 3)
 		sentence = r.h > 1;
-	rest = r.h - sentence - status - heads;
+	rest = r.h - parts - sentence - status - heads;
 	if (paths && rest - 1 < (int)v->nr_rows + paths) {
 		int least = v->pane == DESCENT_PATHS ? rest / 2 : rest >= 12 ? rest / 3 : 0;
 		int left = rest - 1 - (int)v->nr_rows;
@@ -212,7 +218,7 @@ int view_descent_height(const struct view *view, int cols)
 	int n = path_lines(v, cols - 1, &b, 0, NULL);
 
 	buf_release(&b);
-	return (int)v->nr_rows + n + 24;
+	return (int)v->nr_rows + n + 24 + (v->part ? 1 + (int)v->copy->d.nr_parts : 0);
 }
 
 /* --- the tree
@@ -477,7 +483,8 @@ void view_descent_draw(const struct view *view, struct grid *g, struct rect r)
 	struct buf sentence, status;
 	struct layout l = lay_out_text(v, r, g->ascii, &sentence, &status);
 
-	draw_lines(g, l.sentence, ROLE_TITLE, &sentence);
+	view_descent_draw_parts(v, g, l.parts);
+	draw_lines(g, l.sentence, v->part ? ROLE_TEXT : ROLE_TITLE, &sentence);
 	draw_lines(g, l.status, ROLE_DIM, &status);
 	if (v->copy)
 		draw_tree(v, g, &l);

@@ -57,6 +57,7 @@ static void choose(struct view_op *v, int index)
 	if (!v->op || index < 0 || index >= (int)v->op->op.nr_peaks)
 		return;
 	v->chosen = v->op->op.peaks[index].id;
+	v->whole = false;
 	v->related.selected = 0;
 	v->scroll = 0;
 	fit(v);
@@ -98,7 +99,7 @@ static void hold_chosen(struct view_op *v, int number)
 		v->chosen = p->id;
 	}
 
-	if (p && v->chosen && p->id != v->chosen && number && !settles) {
+	if (p && v->chosen && p->id != v->chosen && number && !settles && !v->whole) {
 		snprintf(text, sizeof(text),
 			 "peak %d has disappeared; peak %d is selected, which has the most time",
 			 number, p->number);
@@ -212,8 +213,8 @@ static void open_chosen(struct view_op *v)
 		return;
 	}
 	v->chosen = p->id; /* the peak of the descent stays chosen */
-	screen_act(s,
-		   (struct screen_action){.type = SCREEN_DESCEND, .op = v->number, .peak = p->id});
+	screen_act(s, (struct screen_action){
+			  .type = SCREEN_DESCEND, .op = v->number, .peak = v->whole ? 0 : p->id});
 }
 
 static void ask_again(struct view_op *v)
@@ -277,6 +278,10 @@ static bool move(struct view_op *v, enum request request)
 	if (scroll(v, request))
 		return true;
 	view_op_chosen(v, &peaks.selected);
+	if (v->whole && request == REQUEST_UP)
+		return true;
+	if (v->whole)
+		peaks.selected = -1;
 	if (!peaks.n || !list_request(&peaks, request, body.h / 2))
 		return false;
 	choose(v, peaks.selected);
@@ -334,10 +339,11 @@ static bool op_request(struct view *view, enum request request, int key)
 	view_op_chosen(v, &index);
 	switch (request) {
 	case REQUEST_LEFT:
-		choose(v, index - 1);
+		v->whole |= index == 0;
+		choose(v, v->whole ? -1 : index - 1);
 		return true;
 	case REQUEST_RIGHT:
-		choose(v, index + 1);
+		choose(v, v->whole ? 0 : index + 1);
 		return true;
 	case REQUEST_CHOOSE_PEAK:
 		choose_number(v, key - '0');
@@ -416,7 +422,10 @@ static bool op_click(struct view *view, int target, int x, int y)
 	struct view_op *v = (struct view_op *)view;
 
 	v->touched = true;
-	if (target == OP_TARGET_MAP) {
+	if (target == OP_TARGET_WHOLE) {
+		v->pane = PANE_PEAKS;
+		v->whole = true;
+	} else if (target == OP_TARGET_MAP) {
 		view_op_point_at(v, x, y);
 	} else if (target >= OP_TARGET_RELATED) {
 		v->pane = PANE_RELATED;
@@ -447,6 +456,8 @@ static const char *op_opens(const struct view *view)
 					   [PANE_RELATED] = "go to this peak"};
 	unsigned int pane = ((const struct view_op *)view)->pane;
 
+	if (pane == PANE_PEAKS && ((const struct view_op *)view)->whole)
+		return "find all causes";
 	return pane < sizeof(text) / sizeof(text[0]) ? text[pane] : NULL;
 }
 
@@ -484,5 +495,6 @@ struct view *view_operation_new(struct screen *s, uint32_t op, int peak)
 	v->number = op;
 	v->chosen = peak;
 	v->touched = peak != 0;
+	v->whole = !peak;
 	return &v->view;
 }

@@ -27,6 +27,7 @@ struct view_op {
 	unsigned int cursor_bucket;
 	enum op_pane pane;
 	int chosen;	     /* id of a peak; 0: the one with the most time */
+	bool whole;	     /* not the chosen peak is selected, but all calls */
 	bool touched;	     /* the user did something here or chose the peak: it stays chosen */
 	int scroll;	     /* lines of the chosen peak's remarks above the visible ones */
 	struct list related; /* of the chosen peak */
@@ -48,6 +49,7 @@ bool view_op_detailed(const struct view_op *v, const struct peak *p);
 enum {
 	OP_TARGET_OPEN = 1000, /* an open call: this and its index */
 	OP_TARGET_MAP = 3000,
+	OP_TARGET_WHOLE = 4000,
 	OP_TARGET_RELATED = 2000, /* a related peak of the chosen peak: this and its index */
 };
 

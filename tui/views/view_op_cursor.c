@@ -179,7 +179,7 @@ bool view_op_enter_map(struct view_op *v, enum request request)
 	if (v->pane != PANE_PEAKS ||
 	    (!up && request != REQUEST_DOWN && request != REQUEST_LEFT && request != REQUEST_RIGHT))
 		return false;
-	if (view_op_chosen(v, &index) && (index > 0 || !up))
+	if (view_op_chosen(v, &index) && ((index > 0 && !v->whole) || !up))
 		return false;
 	if (!map_now(v, &m)) /* without room the key says nothing */
 		return false;

@@ -107,9 +107,17 @@ static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 	char text[512];
 	bool stuck = op_is_stuck(op, v->op->elapsed_ns);
 	bool normal = op_class(op) != WALK_WORK || op_began_before(op, v->op->elapsed_ns);
-	int x = r.x + 1, end = r.x + r.w;
+	bool selected = v->whole && v->pane == PANE_PEAKS && op->nr_peaks;
+	int x = r.x + 1 + selected, end = r.x + r.w;
 
-	x += grid_put_cut(g, x, r.y, r.w > 60 ? r.w - 46 : r.w, ROLE_TITLE, v->op->name) + 2;
+	grid_target(g, r, OP_TARGET_WHOLE);
+	if (selected) {
+		grid_put(g, r.x, r.y, 1, ROLE_SELECTED, ">");
+		grid_cursor(g, r.x, r.y);
+	}
+	x += grid_put_cut(g, x, r.y, r.w > 60 ? r.w - 46 : r.w,
+			  selected ? ROLE_SELECTED : ROLE_TITLE, v->op->name) +
+	     2;
 	x += grid_printf(g, x, r.y, end - x, ROLE_TEXT, "%s %s", format_count(op->total.calls).s,
 			 op->total.calls == 1 ? "call" : "calls") +
 	     2;

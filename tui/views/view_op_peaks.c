@@ -86,11 +86,12 @@ static void short_remark(const struct view_op *v, const struct peak *p, char *ou
 static void draw_head(const struct view_op *v, const struct peak *p, struct grid *g, struct rect r,
 		      bool chosen)
 {
-	unsigned int role = chosen ? ROLE_SELECTED : ROLE_TEXT;
-	bool focus = chosen && v->pane == PANE_PEAKS, detailed = view_op_detailed(v, p);
+	bool selected = chosen && !v->whole;
+	unsigned int role = selected ? ROLE_SELECTED : ROLE_TEXT;
+	bool focus = selected && v->pane == PANE_PEAKS, detailed = view_op_detailed(v, p);
 	char text[320];
 
-	if (chosen)
+	if (selected)
 		grid_put(g, r.x, r.y, 1, role, ">");
 	grid_printf(g, r.x + 2, r.y, 2, chosen ? ROLE_PEAK_CHOSEN : role, "%2d", p->number);
 	if (nr_remarks(v->op->peak[p - v->op->op.peaks].remarks))
