@@ -223,7 +223,7 @@ static int unused_check(const struct options *o, char *e, size_t n)
 	if (o->csv && (o->json || o->json_lines))
 		return options_fail(e, n, "--csv and %s cannot be combined; give one of them",
 				    o->json ? "--json" : "--json-lines");
-	if (o->force && !o->output && o->verb != VERB_RESUME)
+	if (o->force && !o->output)
 		return options_fail(e, n, "--force works only together with -o FILE; give both");
 	return 0;
 }

@@ -102,6 +102,9 @@ ROW("max-sites", 0, "N", DESCENT, F(DESCEND) | F(RESUME), "call sites to probe a
 ROW("level-by-level", 0, NULL, DESCENT, F(DESCEND) | F(RESUME),
     "descend one level after the other, without skipping levels by stack samples",
     FLAG(question.level_by_level)),
+ROW("even-if-changed", 0, NULL, DESCENT, F(RESUME),
+    "go on although latencies are distributed in another way than in the session",
+    FLAG(even_if_changed)),
 ROW("open", 0, NULL, DESCENT, F(OPEN),
     "list the calls that threads are in now instead of finding a cause", FLAG(open)),
 
@@ -135,7 +138,7 @@ ROW("every", 0, "TIME", OUTPUT, F(RECORD), "do so at most once in this time (10m
 ROW("exec", 0, "CMD", OUTPUT, F(RECORD),
     "run this command with the answer of --when on its standard input", TEXT(exec)),
 ROW("force", 0, NULL, OUTPUT, DESCENTS | CHAINS | F(RECORD) | F(RESUME),
-    "let -o replace an older session; resume: go on although latencies have changed", FLAG(force)),
+    "let -o replace an older session", FLAG(force)),
 ROW("quiet", 0, NULL, OUTPUT, PRINTS | F(EXPORT), "print no remarks on standard error",
     FLAG(quiet)),
 ROW("ascii", 0, NULL, OUTPUT, (PRINTS & ~(F(RECORD) | F(COVERAGE))) | F(SCREEN) | F(SCREEN_FILE),

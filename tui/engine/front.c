@@ -103,11 +103,13 @@ static const char *recording_why(int err, const struct options *o)
 }
 
 /* Create the file of -o. */
-static int recording_create(struct front *f, const char *path)
+static int recording_create(struct front *f, const char *path, bool provisional)
 {
 	const struct options *o = f->options;
 	const struct session_ring ring = {.bytes = o->ring_bytes, .keep_ns = o->ring_ns};
 
+	if (provisional)
+		return session_writer_create_provisional(&f->stream.recording, path, o->force);
 	if (!options_have_ring(o))
 		return o->force ? session_writer_create(&f->stream.recording, path)
 				: session_writer_create_new(&f->stream.recording, path);
@@ -174,7 +176,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = recording_create(f, fo->record);
+		err = recording_create(f, fo->record, fo->provisional);
 		if (err)
 			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
 				 recording_why(err, fo->options));
@@ -345,6 +347,12 @@ int front_snapshot(struct front *f, const char *path)
 	front_feed(f, &mark);
 	return f->stream.recording_error ? f->stream.recording_error
 					 : session_writer_save_as(f->stream.recording, path);
+}
+
+void front_recording_keep(struct front *f)
+{
+	if (f->stream.recording)
+		session_writer_keep(f->stream.recording);
 }
 
 int front_recording_close(struct front *f)

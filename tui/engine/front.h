@@ -46,6 +46,7 @@ struct front_options {
 	bool descends;	    /* see struct collector_options */
 	bool restarts;	    /* if the targets end, front_pick() names those in their place */
 	const char *record; /* session file to write, NULL for none */
+	bool provisional;   /* it stays only if front_recording_keep() is called */
 	bool doctor;	    /* run only the checks of `peaktop doctor` */
 	bool pick;	    /* no target yet: front_pick() will set one */
 };
@@ -201,6 +202,8 @@ void front_announce_end(struct front *f);
 
 /* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
+/* The session is worth its file (front_options.provisional). */
+void front_recording_keep(struct front *f);
 /* Keep a note about a time of the session in the session. */
 void front_bookmark(struct front *f, uint64_t start_ns, uint64_t end_ns, const char *note);
 /* Write the whole stream so far, with a SNAPSHOT record at its end, to this file. 0 or a negative

@@ -94,6 +94,7 @@ struct options {
 	const char *view;		  /* chains: what to print; NULL: the tree */
 	bool rsp_compat;		  /* chains: follow only what fits, as the RSP paper does */
 	bool force;			  /* --force: -o may replace an older session */
+	bool even_if_changed;		  /* resume: go on although latencies have changed */
 	uint64_t given;			  /* bit i: the option in row i of option_rows was given */
 	struct descent_question question; /* options of descend */
 };

@@ -30,6 +30,13 @@ int session_writer_create_new(struct session_writer **out, const char *path);
 /* Like session_writer_create(), but remove an older session instead of overwriting it, and follow
  * no symbolic link (-EINVAL). */
 int session_writer_create_again(struct session_writer **out, const char *path);
+/*
+ * Like session_writer_create(), or with `replace` false like session_writer_create_new(), but
+ * closing the session removes the file again, and puts the replaced one back, unless
+ * session_writer_keep() was called.
+ */
+int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace);
+void session_writer_keep(struct session_writer *w);
 /* How much a ring keeps. */
 struct session_ring {
 	uint64_t bytes;	  /* the most that the file may take; 0: as much as keep_ns needs */

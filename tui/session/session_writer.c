@@ -25,6 +25,8 @@ struct session_writer {
 	struct buf frame;
 	struct container_indexer *indexer;
 	struct ring_writer *ring; /* NULL: the file is no ring */
+	char *path;  /* provisional: the file that was created; NULL: it stays */
+	char *older; /* the name that the session in its place has meanwhile; NULL: none */
 };
 
 int write_at(int fd, const void *data, size_t n, uint64_t offset, size_t *done)
@@ -213,11 +215,6 @@ int session_writer_create_ring(struct session_writer **out, const char *path,
 	return err;
 }
 
-bool session_writer_take_limited(struct session_writer *w)
-{
-	return w->ring && ring_writer_take_limited(w->ring);
-}
-
 /* Create a temporary file in the folder of `path`, so that it can be renamed to `path`. */
 static int temporary_beside(const char *path, char name[PATH_MAX])
 {
@@ -230,6 +227,84 @@ static int temporary_beside(const char *path, char name[PATH_MAX])
 		return -ENAMETOOLONG;
 	fd = mkostemp(name, O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Give an existing session another name beside its own. Returns 0 if there is none. */
+static int set_aside(const char *path, char **older)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
+	char name[PATH_MAX];
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = check_replaceable(fd);
+	if (!err)
+		err = lock(fd);
+	close(fd);
+	if (err)
+		return err;
+	fd = temporary_beside(path, name);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	*older = strdup(name);
+	if (*older && !rename(path, name))
+		return 0;
+	err = *older ? -errno : -ENOMEM;
+	unlink(name);
+	free(*older);
+	*older = NULL;
+	return err;
+}
+
+int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace)
+{
+	char *older = NULL, *copy = strdup(path);
+	int err = copy ? 0 : -ENOMEM;
+
+	if (!err && replace)
+		err = set_aside(path, &older);
+	if (!err)
+		err = session_writer_create_new(out, path);
+	if (!err) {
+		(*out)->path = copy;
+		(*out)->older = older;
+		return 0;
+	}
+	if (older)
+		rename(older, path);
+	free(older);
+	free(copy);
+	return err;
+}
+
+void session_writer_keep(struct session_writer *w)
+{
+	if (w->older)
+		unlink(w->older);
+	free(w->older);
+	free(w->path);
+	w->older = w->path = NULL;
+}
+
+/* Remove the file that was created, if it is still the one of that name, and put back the older
+ * one. */
+static void undo(struct session_writer *w)
+{
+	struct stat here, made;
+
+	if (!w->path || fstat(w->fd, &made) || stat(w->path, &here) || here.st_ino != made.st_ino ||
+	    here.st_dev != made.st_dev)
+		return;
+	if (w->older)
+		rename(w->older, w->path);
+	else
+		unlink(w->path);
+}
+
+bool session_writer_take_limited(struct session_writer *w)
+{
+	return w->ring && ring_writer_take_limited(w->ring);
 }
 
 int session_writer_spool(struct session_writer **out, const char *folder)
@@ -395,6 +470,9 @@ void session_writer_abandon(struct session_writer *w)
 {
 	if (!w)
 		return;
+	undo(w);
+	free(w->path);
+	free(w->older);
 	ring_writer_free(w->ring);
 	container_indexer_free(w->indexer);
 	buf_release(&w->frame);
