@@ -62,6 +62,10 @@ struct descent_question {
 	double timeout_s;
 };
 
+/* The question as a record, and back: all but the timeout. */
+void question_to_record(const struct descent_question *q, struct rec_question *out);
+void question_of_record(const struct rec_question *r, struct descent_question *out);
+
 /*
  * Chooses the calls of operation `number` to explain, after watching it for `waited_s` seconds, and
  * fills *ask. After a third of the timeout it chooses from the calls that were seen so far. Returns

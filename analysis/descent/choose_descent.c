@@ -31,6 +31,38 @@ static bool question_names_calls(const struct descent_question *q)
 	return q->peak || q->peak_high_ns || q->slowest > 0;
 }
 
+void question_to_record(const struct descent_question *q, struct rec_question *out)
+{
+	*out = (struct rec_question){
+	    .peak = (uint32_t)q->peak,
+	    .peak_low_ns = q->peak_low_ns,
+	    .peak_high_ns = q->peak_high_ns,
+	    .slowest_ppm = (uint64_t)llround(q->slowest * 1e4),
+	    .start_ops = q->start_ops,
+	    .start_ops_given = q->start_ops_given,
+	    .decision_ops = q->decision_ops,
+	    .maxcount_ppm = (uint32_t)lround(q->maxcount_percentage * 1e6),
+	    .max_depth = q->max_depth,
+	    .max_sites = q->max_sites,
+	    .level_by_level = q->level_by_level,
+	};
+}
+
+void question_of_record(const struct rec_question *r, struct descent_question *out)
+{
+	out->peak = (int)(r->peak & INT32_MAX);
+	out->peak_low_ns = r->peak_low_ns;
+	out->peak_high_ns = r->peak_high_ns;
+	out->slowest = (double)r->slowest_ppm / 1e4;
+	out->start_ops = r->start_ops;
+	out->start_ops_given = r->start_ops_given;
+	out->decision_ops = r->decision_ops;
+	out->maxcount_percentage = (double)r->maxcount_ppm / 1e6;
+	out->max_depth = r->max_depth;
+	out->max_sites = r->max_sites;
+	out->level_by_level = r->level_by_level;
+}
+
 void choose_options(struct model *m, const struct op *op, const struct descent_question *q,
 		    struct rec_descent *ask)
 {

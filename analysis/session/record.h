@@ -84,6 +84,7 @@ enum record_type {
 	/* of a flight recorder */
 	REC_CLOCK,     /* what the wall clock showed at an instant, after it was set */
 	REC_SLOW_CALL, /* one call that was slower than usual, with what happened in it */
+	REC_QUESTION,  /* what the user asked of a descent, before it begins */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -616,6 +617,7 @@ struct record {
 		struct rec_fnode fnode;
 		struct rec_fnode_lost fnode_lost;
 		struct rec_build_id build_id;
+		struct rec_question question;
 		struct rec_clock clock;
 		struct rec_slow_call slow_call;
 		struct rec_phases phases;

@@ -100,6 +100,11 @@ static STRUCT_TABLE(rec_descent,
 	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
 	FIELDS(rec_descent, sampled, part));
 
+static STRUCT_TABLE(rec_question,
+	FIELDS(rec_question, op, peak, peak_low_ns, peak_high_ns, slowest_ppm, start_ops),
+	FIELDS(rec_question, start_ops_given, decision_ops, maxcount_ppm, max_depth, max_sites),
+	FIELDS(rec_question, level_by_level));
+
 static STRUCT_TABLE(rec_part,
 	FIELDS(rec_part, kind, few, low_ns, high_ns, calls, time_ns));
 
@@ -285,6 +290,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_PHASES] = &rec_phases_layout,
 	    [REC_CLOCK] = &rec_clock_layout,
 	    [REC_SLOW_CALL] = &rec_slow_call_layout,
+	    [REC_QUESTION] = &rec_question_layout,
 	    [REC_INLINES] = &rec_inlines_layout,
 	    [REC_WALK] = &rec_walk_layout,
 	    [REC_THREAD_SNAPSHOT] = &rec_thread_snapshot_layout,

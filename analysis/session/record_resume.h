@@ -15,6 +15,16 @@ struct rec_build_id {
 	const char *build_id; /* hex, as the linker wrote it into the file */
 };
 
+/* The options of `peaktop descend -f`: a descent that had too few calls to begin begins later. */
+struct rec_question {
+	uint32_t op; /* f0 */
+	uint32_t peak;
+	uint64_t peak_low_ns, peak_high_ns;
+	uint64_t slowest_ppm; /* of all calls */
+	uint32_t start_ops, start_ops_given;
+	uint32_t decision_ops, maxcount_ppm, max_depth, max_sites, level_by_level;
+};
+
 enum { FNODE_CANDIDATES = 6 };
 
 struct rec_fnode {

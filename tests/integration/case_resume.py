@@ -91,9 +91,9 @@ def goes_on_after(rounds):
     document = resume(path, "-p", t.pid, status=1)
     equal("status of another distribution", document["status"], "distribution changed")
     equal("its rounds", document["rounds"], 0)
-    forced = resume(path, "-p", t.pid, "--force")
-    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
-    equal("path with --force", names(first_path(forced, "serve", "culprit", kinds=(cause,))), wanted)
+    forced = resume(path, "-p", t.pid, "--even-if-changed")
+    equal("status with --even-if-changed (%s)" % told(forced), forced["status"], "root cause found")
+    equal("path with --even-if-changed", names(first_path(forced, "serve", "culprit", kinds=(cause,))), wanted)
 
 
 @live("after one round: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
@@ -120,8 +120,8 @@ def another_build():
     for build in ("rebuilt", "renamed"):
         other = chain(build)
         with NothingLeft(other.pid):
-            # --force: on a busy machine the latencies may have changed
-            status, program = run_peaktop("resume", path, "-p", other.pid, "--json", "--force", "-o", further + build, *FAST)
+            # --even-if-changed: on a busy machine the latencies may have changed
+            status, program = run_peaktop("resume", path, "-p", other.pid, "--json", "--even-if-changed", "-o", further + build, *FAST)
         document = program.document()
         check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
         check(any("found again by their names" in note for note in document["notes"]), document["notes"])
@@ -207,9 +207,12 @@ def on_the_screen():
         screen.keys("q", "q", "q", "q")
         equal("exit status", screen.exit_status(), 0)
     other = Target("rates", 2000, 120, 0)
+    other.go()
     screen = resumed_screen(path, other.pid)
-    equal("exit status for another program", screen.exit_status(), 2)
-    check("another program" in screen.text(), screen.text())
+    screen.shows("another program")
+    screen.shows("LIVE")
+    screen.keys("q", "q", "q")
+    equal("exit status for another program", screen.exit_status(), 0)
 
 
 @case("the screen of a saved session can be stopped and continued, and ends when it is killed or asked to end")
@@ -249,9 +252,9 @@ def changed():
     equal("rounds", document["rounds"], 0)
     # the old peak that is gone, or the new one: whichever is told first
     check(any("since the session was saved:" in note and "peak at" in note for note in document["notes"]), document["notes"])
-    # --force goes on at the latencies of now, and the answer says what moved
-    forced = resume(path, "-p", after.pid, "--force")
-    equal("status with --force (%s)" % told(forced), forced["status"], "root cause found")
+    # --even-if-changed goes on at the latencies of now, and the answer says what moved
+    forced = resume(path, "-p", after.pid, "--even-if-changed")
+    equal("status with --even-if-changed (%s)" % told(forced), forced["status"], "root cause found")
     check(any("since the session was saved:" in note for note in forced["notes"]), forced["notes"])
     check(forced["calls_used"] > 0, "no call was measured")
     equal("status of the same one", resume(path, before.pid)["status"], "root cause found")
@@ -279,7 +282,7 @@ def places_of_output():
     os.mkdir(folder)
     for output, status in ((link, 2), (folder, 1), (os.path.join(directory, "missing", "file"), 1), ("/proc/self/new", 1)):
         with NothingLeft(t.pid):
-            line = refused(before, "-p", t.pid, "--force", "-o", output, status=status)
+            line = refused(before, "-p", t.pid, "--force", "--even-if-changed", "-o", output, status=status)
         check(output in line, line)
     equal("what the link points to", open(kept).read(), "somebody's own words\n")
     # a disk that becomes full: the answer comes, and what was written can be read
@@ -289,11 +292,60 @@ def places_of_output():
     EXIT.append(lambda: subprocess.run(["umount", disk]))
     full = os.path.join(disk, "full")
     with NothingLeft(t.pid):
-        status, program = run_peaktop("resume", before, "-p", t.pid, "--force", "-o", full, "--json", *FAST)
+        status, program = run_peaktop("resume", before, "-p", t.pid, "--even-if-changed", "-o", full, "--json", *FAST)
     check(re.search("No space left", program.error_text()), program.error_text())
     check(program.document()["status"], "no document")
     status, program = run_peaktop("descend", "-r", full, "--json")
     check(status in (0, 1, 4), "exit status %d: %s" % (status, program.error_text()))
+
+
+@case("a resume that is refused or does not go on leaves no file behind, and an older session of that name as it was")
+def output_of_a_refused_one():
+    directory = scratch()
+    before, new, older = (os.path.join(directory, name) for name in ("before", "new", "older"))
+    t, other = chain(depth=2), Target("rates", 1000, 60, 200000, 2)
+    other.go()
+    for path in (before, older):
+        run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 60, "--max-overhead", 100)
+    with open(older, "rb") as f:
+        whole = f.read()
+    names_before = sorted(os.listdir(directory))
+    for options in (("-o", new), ("-o", older, "--force")):
+        check("another program" in refused(before, "-p", other.pid, *options), options)
+        equal("files", sorted(os.listdir(directory)), names_before)
+        with open(older, "rb") as f:
+            equal("the older session is as it was", f.read() == whole, True)
+    check("not enough calls" in refused_before(before, t.pid, new), "too few calls")
+    equal("files", sorted(os.listdir(directory)), names_before)
+    # --force is about the file alone
+    status, program = run_peaktop("resume", before, "-p", t.pid, "--even-if-changed", "--force", "-o", older, *FAST)
+    check(status in (0, 1), program.error_text())
+    equal("files", sorted(os.listdir(directory)), names_before)
+    with open(older, "rb") as f:
+        check(f.read() != whole, "the older session was not replaced")
+    check("together with -o FILE" in refused(before, t.pid, "--force"), "--force without -o")
+
+
+def refused_before(path, pid, output):
+    """What is said of a resume whose target ends before it has made enough calls."""
+    _, program = run_peaktop("resume", path, "--start-ops", 1000000, "-o", output, "--timeout", 60, "--", os.path.join(TARGETS, "descend_chain"), 2, 1)
+    return program.error_text()
+
+
+@case("a descent that had too few calls to begin is resumed from the beginning, with what was asked")
+def from_the_beginning():
+    few = session("few")
+    t = chain(depth=2)
+    status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, "--start-ops", 1000000, "--timeout", 1, "-o", few)
+    equal("exit status", status, 1)
+    check("of the 1000000 needed" in program.error_text(), program.error_text())
+    status, program = run_peaktop("descend", "-r", few)
+    check(status == 1 and "peaktop resume FILE TARGET" in program.error_text(), program.error_text())
+    with NothingLeft(t.pid):
+        status, program = run_peaktop("resume", few, "-p", t.pid, "--start-ops", 100, "--timeout", 60, "--json", "--max-overhead", 100)
+    check(status in (0, 1), program.error_text())
+    document = program.document()
+    check(document["function"] == "serve" and document["calls_used"] > 0, document)
 
 
 @case("another program, a session without a descent and a damaged file are refused in one line")
@@ -311,11 +363,9 @@ def refusals():
     check("contains no descent" in refused(plain_session, t.pid), "a session of watch")
     with open(path, "rb") as f:
         whole = f.read()
-    middle = len(whole) // 2
-    for content, size, words in ((whole[:-3000], 0, "cut off at byte"),
-                                 (whole[:middle] + bytes([whole[middle] ^ 8]) + whole[middle + 1:], 0, "damaged at byte"),
+    for content, size, words in ((whole[:300], 0, "cut off at byte"),
+                                 (whole[:200] + bytes([whole[200] ^ 8]) + whole[201:], 0, "damaged at byte"),
                                  (whole[:9] + bytes([whole[9] ^ 8]) + whole[10:], 0, "damaged at its start"),
-                                 (whole, 1 << 34, "damaged at byte %d" % len(whole)),  # huge and sparse
                                  (newer(whole), 0, "written by a newer peaktop"),
                                  (b"", 1 << 34, "not a session"), (b"nothing", 0, "not a session"), (b"", 0, "is empty")):
         with open(damaged, "wb") as f:
@@ -325,6 +375,15 @@ def refusals():
         line = refused(damaged, t.pid, status=4)
         check(words in line and damaged in line, line)
         check(" at byte" not in words or "were recovered" in line, line)
+    # what is intact goes on, if the descent is in it: of a file that was cut off, or is huge and sparse
+    for content, size, words in ((whole[:-100], 0, "cut off at byte"), (whole, 1 << 34, "damaged at byte %d" % len(whole))):
+        with open(damaged, "wb") as f:
+            f.write(content)
+            if size:
+                f.truncate(size)
+        status, program = run_peaktop("resume", damaged, "-p", t.pid, "--even-if-changed", "--json", *FAST)
+        check(words in program.error_text() and status in (0, 1), program.error_text())
+        check(any("goes on with what is intact" in note for note in program.document()["notes"]), program.document()["notes"])
     ended = subprocess.Popen(["true"])
     ended.wait()
     check("no such process" in refused(path, "-p", ended.pid, status=1), "a process that has ended")

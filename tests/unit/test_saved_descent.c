@@ -101,7 +101,7 @@ static void save(const char *build_id, const char *library_build_id)
 	profile(&calls, OLD_OP, CALLS, 10 * MS);
 	take(&s, &calls);
 	buf_reset(&bytes);
-	assert_int_equal(saved_descent_write(s.driver, s.model, &bytes), 0);
+	assert_int_equal(saved_descent_write(s.driver, s.model, "", &bytes), 0);
 	driver_free(s.driver);
 	model_free(s.model);
 }

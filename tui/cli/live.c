@@ -465,7 +465,7 @@ int live_screen(struct options *o, const struct live_options *more)
 		model_list_all_peaks(replay_model(l.replay), o->all_peaks);
 	}
 	l.status = live_open(&l, error, sizeof(error));
-	if (!l.status && more->saved && live_resume_begin(&l.resume, l.front, more->saved)) {
+	if (!l.status && more->saved && live_resume_begin(&l.resume, l.front, o, more->saved)) {
 		l.status = EXIT_DAMAGED;
 		snprintf(error, sizeof(error), "resume: the saved descent cannot be read");
 	}

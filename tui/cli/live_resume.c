@@ -6,11 +6,13 @@
 
 #include "tui/cli/verb_resume.h"
 
-int live_resume_begin(struct live_resume *r, struct front *f, const struct buf *bytes)
+int live_resume_begin(struct live_resume *r, struct front *f, struct options *o,
+		      const struct buf *bytes)
 {
 	r->saved = saved_descent_new(bytes->data, bytes->len);
 	if (!r->saved)
 		return -EBADMSG;
+	resume_question(r->saved, o);
 	front_resume(f, r->saved);
 	return 0;
 }
@@ -38,7 +40,8 @@ static void tell_change(struct live_resume *r, struct live_descent *l)
 void live_resume_turn(struct live_resume *r, struct live_descent *l, const struct options *o,
 		      uint64_t now_ns)
 {
-	uint32_t op = r->saved && !front_over(l->front) ? front_armed_op(l->front) : 0;
+	bool goes_on = r->saved && !front_over(l->front) && front_resumes(l->front);
+	uint32_t op = goes_on ? front_armed_op(l->front) : 0;
 	char why[RESUME_WHY];
 	int err;
 
@@ -67,7 +70,7 @@ void live_resume_anyway(struct live_resume *r, struct live_descent *l, struct op
 			       "R goes on with the descent of a saved session: peaktop -r FILE");
 		return;
 	}
-	o->force = true;
+	o->even_if_changed = true;
 	r->over = r->said = false;
 }
 

@@ -19,7 +19,8 @@ struct live_resume {
 };
 
 /* Tell the front, before its first turn. `bytes` must outlive it. Returns 0 or a negative errno. */
-int live_resume_begin(struct live_resume *r, struct front *f, const struct buf *bytes);
+int live_resume_begin(struct live_resume *r, struct front *f, struct options *o,
+		      const struct buf *bytes);
 void live_resume_release(struct live_resume *r);
 /* On the screen of the saved session: let the parent go on in this process (live_options.parent).
  * True: it will, once this process has ended. */

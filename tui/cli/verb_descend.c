@@ -7,6 +7,7 @@
 
 #include "analysis/base/format.h"
 #include "analysis/descent/choose.h"
+#include "tui/cli/descend_explain.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/cli/verb_open.h"
@@ -49,6 +50,13 @@ static int begin_first(struct descend_run *r, const struct rec_descent *ask, uin
 	return descent_whole_begin(&r->whole, r->driver, ask, now);
 }
 
+/* Put what the user asked into the session: it can be resumed even if the descent never begins. */
+static void ask_once(struct descend_run *r)
+{
+	if (!driver_question(r->driver))
+		driver_ask_question(r->driver, r->report.op, &r->options->question);
+}
+
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
 static bool try_begin(struct descend_run *r, uint64_t now)
 {
@@ -63,9 +71,13 @@ static bool try_begin(struct descend_run *r, uint64_t now)
 	if (r->saved) {
 		descent_begins(r);
 		descent_whole_divide(&r->whole, 0, now);
-		return resume_begin(r->saved, r->front, r->options, r->report.op, waited,
-				    r->refused) != -ENOEXEC;
+		err = resume_begin(r->saved, r->front, r->options, r->report.op, waited,
+				   r->refused);
+		if (!err && !driver_over(r->driver))
+			front_recording_keep(r->front);
+		return err != -ENOEXEC;
 	}
+	ask_once(r);
 	err = choose_whole(r->report.model, r->report.op, &r->options->question, waited,
 			   &r->whole.parts, &ask);
 	if (err == -EAGAIN)
@@ -75,7 +87,9 @@ static bool try_begin(struct descend_run *r, uint64_t now)
 		return false;
 	}
 	err = begin_first(r, &ask, now);
-	if (err)
+	if (!err)
+		front_recording_keep(r->front);
+	else
 		verb_complain(
 		    "descend: the cause of this peak cannot be found, because the module of its "
 		    "function or its range of latencies is not known; run it again, or name the "
@@ -173,6 +187,12 @@ static bool print_parts(struct descend_run *r)
 	return !output_descend_begin(&r->report, &oo, stdout);
 }
 
+/* How many calls must be seen before the descent begins. */
+static unsigned int calls_needed(const struct descend_run *r)
+{
+	return r->saved ? resume_start_ops(r->saved, r->options) : r->options->question.start_ops;
+}
+
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
 {
 	const struct descend_run *r = ctx;
@@ -191,7 +211,7 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 		buf_printf(text, "%s: saw %s calls of %s (%u needed)",
 			   r->saved ? "comparing latencies" : "choosing the peak",
 			   format_count(op ? op->seen_calls : 0).s, o->ops[0].text,
-			   o->question.start_ops);
+			   calls_needed(r));
 		return;
 	}
 	if (r->tracing.stage) {
@@ -289,69 +309,6 @@ static int print_answer(const struct descend_report *report, const struct option
 	return !model_nr_targets(report->model) ? 0 : output_descend_text(report, &oo, stdout);
 }
 
-/* What lets a saved descent go on that ended before it measured anything; "" for other ends. */
-static const char *way_out(const struct descend_run *r, const struct descent_result *result)
-{
-	return r->saved && result->status == DESCENT_CHANGED && !result->rounds
-		   ? "; --force goes on nevertheless"
-		   : "";
-}
-
-static void explain(const struct descend_run *r)
-{
-	struct descend_report report = report_first_part(&r->report);
-	char line[512];
-	struct buf b = {.max = 1 << 16};
-
-	if (report.no_such_peak) {
-		output_descend_sentence(&report, &b);
-		snprintf(line, sizeof(line), "%s: %s", r->options->ops[0].text,
-			 b.data ? b.data : "there is no such peak");
-	} else if (phases_missing(r->front)) {
-		snprintf(line, sizeof(line), "%s", phases_missing(r->front));
-	} else if (!driver_asked(r->driver)) {
-		const struct op *op = model_op_by_number(report.model, report.op);
-		unsigned long long seen = op ? op->seen_calls : 0;
-		bool left = report_left(&b, op),
-		     ended = model_nr_targets(report.model) && model_target_ended(report.model, 0);
-
-		/* These counts lack calls that began before peaktop: a program's main loop, or a
-		 * call that hangs. */
-		if (ended && seen >= r->options->question.start_ops)
-			snprintf(line, sizeof(line),
-				 "%s: the target ended after %llu calls, before the cause of a "
-				 "peak could be measured; run a longer workload",
-				 r->options->ops[0].text, seen);
-		else
-			snprintf(
-			    line, sizeof(line),
-			    "%s: not enough calls: saw %llu of the %u needed%s%s%s; try %s",
-			    r->options->ops[0].text, seen, r->options->question.start_ops,
-			    ended ? " before the target ended" : "", left ? "; " : "",
-			    left && b.data ? b.data : "",
-			    seen || left || ended
-				? "a longer --timeout or fewer --start-ops"
-				: "a longer --timeout, or --open to see calls that began earlier");
-	} else {
-		struct descent_result result;
-
-		if (report_result(&report, &result))
-			return;
-		if (result.refused[0])
-			snprintf(line, sizeof(line),
-				 "%s: no answer, because its figures contradict each other: %s; "
-				 "run it again",
-				 r->options->ops[0].text, result.refused);
-		else
-			snprintf(line, sizeof(line), "%s: no answer: %s%s%s%s",
-				 r->options->ops[0].text, report_status(&report, &result),
-				 result.change[0] ? " " : "", result.change, way_out(r, &result));
-		descent_result_release(&result);
-	}
-	buf_release(&b);
-	verb_complain(line);
-}
-
 /* One line about an option that this verb does not support; NULL: all are supported. */
 static const char *refusal(const struct options *o)
 {
@@ -374,7 +331,9 @@ static const char *refusal(const struct options *o)
 
 int verb_descend_live(struct options *o, const struct buf *saved)
 {
-	struct front_options fo = {.options = o, .record = o->output};
+	struct front_options fo = {
+	    .options = o, .record = o->output, .provisional = saved != NULL};
+	struct saved_descent *resumed = NULL;
 	struct descend_run r = {.options = o};
 	int status, err;
 
@@ -389,13 +348,17 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 		return status;
 	r.driver = front_driver(r.front);
 	if (saved)
-		r.saved = saved_descent_new(saved->data, saved->len);
-	if (saved && !r.saved) {
+		resumed = saved_descent_new(saved->data, saved->len);
+	if (saved && !resumed) {
 		verb_complain("resume: the saved descent cannot be read");
 		verb_free(r.front);
 		return EXIT_DAMAGED;
 	}
-	front_resume(r.front, r.saved);
+	/* one that had not begun begins as a new one does, in the same program */
+	r.saved = resumed && saved_descent_asked(resumed) ? resumed : NULL;
+	if (resumed)
+		resume_question(resumed, o);
+	front_resume(r.front, resumed);
 	wait_driver_configure(front_waits(r.front),
 			      &(struct waits_config){.no_chains = true, .no_critical = true});
 	r.report = (struct descend_report){.model = front_model(r.front),
@@ -412,17 +375,21 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 	status = verb_failure(r.front);
 	if (r.saved && r.refused[0]) {
 		verb_complain(r.refused);
-		saved_descent_free(r.saved);
+		saved_descent_free(resumed);
 		verb_free(r.front);
 		return EXIT_USAGE;
 	}
 	if (!status) {
 		status = descend_status(&r.report, o->command != NULL);
 		if (status && !front_nothing_to_do(r.front))
-			explain(&r);
+			descend_explain(&(struct descend_end){.report = report_first_part(&r.report),
+							      .front = r.front,
+							      .options = o,
+							      .needed = calls_needed(&r),
+							      .resumes = r.saved != NULL});
 	}
 	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
-	saved_descent_free(r.saved);
+	saved_descent_free(resumed);
 	return verb_leave(r.front, o, status, err);
 }
 
@@ -441,10 +408,12 @@ static int descend_file(struct options *o)
 	if (!report.op && walker_asked(replay_walker(r)))
 		return replay_leave(r, verb_killed(report.model, verb_walk_replayed(r, o)), 0);
 	if (!report.op) {
-		fprintf(stderr,
-			"peaktop: %s: the session contains no descent; record one with peaktop "
-			"descend TARGET -f OP -o FILE\n",
-			o->files[0]);
+		fprintf(stderr, "peaktop: %s: %s\n", o->files[0],
+			driver_question(replay_driver(r))
+			    ? "not enough calls: the descent never began; begin it with peaktop "
+			      "resume FILE TARGET"
+			    : "the session contains no descent; record one with peaktop descend "
+			      "TARGET -f OP -o FILE");
 		replay_free(r);
 		return EXIT_NO_ANSWER;
 	}
@@ -459,6 +428,7 @@ struct descend_report descend_report_of(struct replay *r)
 
 	return (struct descend_report){.model = replay_model(r),
 				       .driver = replay_driver(r),
+				       .ended = true,
 				       .op = ask ? ask->op : 0,
 				       .waits = wait_driver_of_descent(replay_waits(r)),
 				       .part_waits = replay_waits(r)};

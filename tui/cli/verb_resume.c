@@ -21,17 +21,28 @@
 
 /* ---- the child ---- */
 
-/* One line about a session that cannot be resumed; NULL: it can. */
-static const char *unsuitable(struct replay *r, int *status)
+/* The operation of the descent, also of one that never began; 0: there is no descent. */
+static uint32_t op_of(struct replay *r)
 {
 	const struct rec_descent *ask = driver_asked(replay_driver(r));
+	const struct rec_question *question = driver_question(replay_driver(r));
 
-	*status = EXIT_DAMAGED;
+	return ask ? ask->op : question ? question->op : 0;
+}
+
+/*
+ * One line about a session that cannot be resumed; NULL: it can. What is intact of a damaged one is
+ * enough if the descent is in it.
+ */
+static const char *unsuitable(struct replay *r, int *status)
+{
+	uint32_t op = op_of(r);
+
+	*status = replay_damage(r)[0] ? EXIT_DAMAGED : EXIT_USAGE;
+	if (op && model_op_by_number(replay_model(r), op))
+		return NULL;
 	if (replay_damage(r)[0]) /* replay_whole() has said it */
 		return "";
-	*status = EXIT_USAGE;
-	if (ask && model_op_by_number(replay_model(r), ask->op))
-		return NULL;
 	if (walker_asked(replay_walker(r)))
 		return "holds a descent without -f, which has nothing to go on with; begin again "
 		       "with peaktop descend TARGET";
@@ -48,13 +59,13 @@ static int write_needed(struct replay *r, struct buf *out)
 {
 	const struct descent_driver *d = replay_driver(r);
 	struct model *m = replay_model(r);
-	const struct op *op = model_op_by_number(m, driver_asked(d)->op);
+	const struct op *op = model_op_by_number(m, op_of(r));
 	const struct rec_phases *phases = model_phases(m);
 
 	put_text(out, op->requested[0] ? op->requested : op->name);
 	put_text(out, phases ? phases->begin : "");
 	put_text(out, phases ? phases->end : "");
-	return saved_descent_write(d, m, out);
+	return saved_descent_write(d, m, replay_damage(r), out);
 }
 
 static int write_all(int fd, const struct buf *b)
@@ -210,10 +221,34 @@ int resume_on_screen(struct options *o, uint32_t pid)
 
 /* ---- beginning ---- */
 
+void resume_question(const struct saved_descent *s, struct options *o)
+{
+	struct descent_question given = o->question, *q = &o->question;
+
+	if (saved_descent_asked(s) || !saved_descent_question(s))
+		return;
+	question_of_record(saved_descent_question(s), q);
+	q->start_ops = option_given(o, "start-ops") ? given.start_ops : q->start_ops;
+	q->start_ops_given |= given.start_ops_given;
+	q->decision_ops = option_given(o, "decision-ops") ? given.decision_ops : q->decision_ops;
+	q->max_depth = option_given(o, "max-depth") ? given.max_depth : q->max_depth;
+	q->max_sites = option_given(o, "max-sites") ? given.max_sites : q->max_sites;
+	q->level_by_level |= given.level_by_level;
+	if (option_given(o, "maxcount-percentage"))
+		q->maxcount_percentage = given.maxcount_percentage;
+}
+
+unsigned int resume_start_ops(const struct saved_descent *s, const struct options *o)
+{
+	return option_given(o, "start-ops") ? o->question.start_ops
+					    : saved_descent_asked(s)->start_ops;
+}
+
 /* What the saved descent was asked, but for what the command line says otherwise. */
-static void question_keep(const struct options *o, const struct rec_descent *saved,
+static void question_keep(const struct options *o, const struct saved_descent *s,
 			  struct rec_descent *ask)
 {
+	const struct rec_descent *saved = saved_descent_asked(s);
 	const struct {
 		const char *option;
 		uint32_t *to;
@@ -233,11 +268,11 @@ static void question_keep(const struct options *o, const struct rec_descent *sav
 	ask->resumes = DESCENT_RESUMES;
 	ask->low_ns = saved->low_ns;
 	ask->high_ns = saved->high_ns;
-	ask->start_ops = option_given(o, "start-ops") ? o->question.start_ops : saved->start_ops;
+	ask->start_ops = resume_start_ops(s, o);
 }
 
 /*
- * --force: if the calls have left the saved range of latencies altogether, take the peak that is
+ * --even-if-changed: if the calls have left the saved range of latencies altogether, take the peak that is
  * largest now, because no call could vote otherwise. Returns 0, or -EAGAIN if that peak is not
  * known yet.
  */
@@ -261,10 +296,25 @@ static int range_follow(struct model *m, const struct op *op, const struct optio
 	return 0;
 }
 
+/* The saved descent had not begun: begin as a new one does. Returns as resume_begin(). */
+static int begin_anew(struct front *f, const struct options *o, uint32_t number, double waited_s,
+		      char why[RESUME_WHY])
+{
+	struct rec_descent ask;
+	int err = choose_descent(front_model(f), number, &o->question, waited_s, &ask);
+
+	if (!err && !driver_begin(front_driver(f), &ask))
+		return 0;
+	if (err == -EAGAIN)
+		return err;
+	snprintf(why, RESUME_WHY,
+		 "resume: the calls that the saved descent was to explain do not occur here");
+	return -ENOEXEC;
+}
+
 int resume_begin(struct saved_descent *s, struct front *f, const struct options *o, uint32_t number,
 		 double waited_s, char why[RESUME_WHY])
 {
-	const struct rec_descent *saved = saved_descent_asked(s);
 	struct model *m = front_model(f);
 	const struct op *op = model_op_by_number(m, number);
 	bool last_chance = waited_s > o->question.timeout_s / 3;
@@ -273,13 +323,15 @@ int resume_begin(struct saved_descent *s, struct front *f, const struct options 
 
 	if (!op || !front_modules_read(f))
 		return -EAGAIN;
+	if (!saved_descent_asked(s))
+		return begin_anew(f, o, number, waited_s, why);
 	choose_options(m, op, &o->question, &ask);
-	question_keep(o, saved, &ask);
+	question_keep(o, s, &ask);
 	if (op->seen_calls < ask.start_ops && !(last_chance && op->seen_calls))
 		return -EAGAIN;
 	if (op->seen_calls < ask.start_ops)
 		ask.start_ops = (uint32_t)op->seen_calls;
-	if (o->force && range_follow(m, op, o, waited_s, &ask))
+	if (o->even_if_changed && range_follow(m, op, o, waited_s, &ask))
 		return -EAGAIN;
 	err = saved_descent_match(s, f, why, RESUME_WHY);
 	if (err)

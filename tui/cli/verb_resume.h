@@ -13,6 +13,12 @@ enum { RESUME_WHY = 512 };
  * Returns the exit status. */
 int resume_on_screen(struct options *o, uint32_t pid);
 
+/* Take over what was asked of a saved descent that never began, but for what the command line says
+ * otherwise. */
+void resume_question(const struct saved_descent *s, struct options *o);
+/* How many calls a saved descent that has begun needs before it goes on. */
+unsigned int resume_start_ops(const struct saved_descent *s, const struct options *o);
+
 /*
  * Go on with a saved descent of operation `op`, which has been watched for `waited_s` seconds.
  * Returns 0; -EAGAIN if it is too early; -ENOEXEC, with one line in `why`, if it cannot go on with

@@ -56,6 +56,20 @@ const struct rec_descent *driver_asked(const struct descent_driver *d)
 	return d->asked ? &d->ask : NULL;
 }
 
+void driver_ask_question(struct descent_driver *d, uint32_t op, const struct descent_question *q)
+{
+	struct record rec = {.type = REC_QUESTION};
+
+	question_to_record(q, &rec.question);
+	rec.question.op = op;
+	d->host.feed(d->host.ctx, &rec);
+}
+
+const struct rec_question *driver_question(const struct descent_driver *d)
+{
+	return d->question.op ? &d->question : NULL;
+}
+
 bool driver_of_syscall(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
@@ -380,6 +394,9 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 		return;
 	case REC_PARTS:
 		parts_take(d, &rec->parts);
+		return;
+	case REC_QUESTION:
+		d->question = rec->question;
 		return;
 	case REC_DESCENT:
 		take_descent(d, &rec->descent);

@@ -86,6 +86,12 @@ int driver_begin(struct descent_driver *d, const struct rec_descent *ask);
  */
 int driver_begin_parts(struct descent_driver *d, const struct rec_parts *parts,
 		       const struct rec_descent *ask);
+/*
+ * Put into the stream what the user asks of operation `op`, before a descent can begin.
+ * driver_question() returns what the stream has; NULL: nothing.
+ */
+void driver_ask_question(struct descent_driver *d, uint32_t op, const struct descent_question *q);
+const struct rec_question *driver_question(const struct descent_driver *d);
 /* Stop the descent early (time limit, or the user stopped it). The results so far stay available.
  */
 void driver_stop(struct descent_driver *d);

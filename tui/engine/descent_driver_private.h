@@ -88,6 +88,7 @@ struct descent_driver {
 	struct hops *hops;
 	struct rec_descent ask;
 	bool asked, over;
+	struct rec_question question; /* op 0: none */
 	struct driver_waited beside;
 	struct driver_parts *parts;	   /* NULL: the stream has had none; shared by all views */
 	const struct descent_result *kept; /* of a view: its answer */

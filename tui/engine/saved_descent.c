@@ -89,15 +89,27 @@ static int write_choice(struct writer *w, const struct thread_choice *c)
 	return write_one(w, &rec);
 }
 
-int saved_descent_write(const struct descent_driver *d, const struct model *m, struct buf *out)
+int saved_descent_write(const struct descent_driver *d, const struct model *m, const char *damage,
+			struct buf *out)
 {
+	char words[512];
 	static struct profile_buckets buckets;
 	struct writer w = {.driver = d, .out = out};
-	struct record rec = {.type = REC_TARGET};
+	struct record rec;
 	int err;
 
-	if (!driver_asked(d))
+	if (!driver_asked(d) && !driver_question(d))
 		return -ENOENT;
+	if (damage[0]) {
+		snprintf(words, sizeof(words),
+			 "the session is damaged (%s): this descent goes on with what is intact",
+			 damage);
+		rec = (struct record){.type = REC_NOTE, .note = {NOTE_WARNING, words}};
+		err = write_one(&w, &rec);
+		if (err)
+			return err;
+	}
+	rec.type = REC_TARGET;
 	if (model_nr_targets(m)) {
 		rec.target = *model_target(m, 0);
 		err = write_one(&w, &rec);
@@ -107,6 +119,10 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, s
 	err = write_modules(&w);
 	if (!err && model_choice(m)->nr)
 		err = write_choice(&w, model_choice(m));
+	if (!err && !driver_asked(d)) {
+		rec = (struct record){.type = REC_QUESTION, .question = *driver_question(d)};
+		return write_one(&w, &rec);
+	}
 	rec.type = REC_DESCENT;
 	rec.descent = *driver_asked(d);
 	rec.descent.resumes = rec.descent.part = 0;
@@ -161,7 +177,8 @@ struct saved_descent *saved_descent_new(const void *bytes, size_t n)
 	s->bytes = bytes;
 	s->n = n;
 	s->driver = driver_new(NULL);
-	if (!s->driver || each(s, take_identity, s) || !driver_asked(s->driver)) {
+	if (!s->driver || each(s, take_identity, s) ||
+	    (!driver_asked(s->driver) && !driver_question(s->driver))) {
 		saved_descent_free(s);
 		return NULL;
 	}
@@ -177,6 +194,11 @@ void saved_descent_free(struct saved_descent *s)
 	saved_places_free(s->places);
 	free(s->exe);
 	free(s);
+}
+
+const struct rec_question *saved_descent_question(const struct saved_descent *s)
+{
+	return driver_question(s->driver);
 }
 
 const struct rec_descent *saved_descent_asked(const struct saved_descent *s)
@@ -201,6 +223,11 @@ static const struct module_origin *module_at(const struct descent_driver *d, con
 void front_resume(struct front *f, struct saved_descent *s)
 {
 	f->resumes = s;
+}
+
+bool front_resumes(const struct front *f)
+{
+	return f->resumes;
 }
 
 /*
@@ -237,6 +264,7 @@ bool saved_descent_allows(struct front *f)
 	struct saved_descent *s = f->resumes;
 	const struct rec_target *target = model_target(f->stream.model, 0);
 	const struct module_origin *was, *is;
+	char why[512];
 
 	if (!s || !s->exe || !target || f->resume_refused)
 		return !f->resume_refused;
@@ -246,10 +274,17 @@ bool saved_descent_allows(struct front *f)
 		choice_take(s, f, target);
 		return true;
 	}
-	front_fail(f, EXIT_USAGE,
-		   "resume: the session is of another program, %s, and this process runs %s; give "
-		   "a process of the program that was saved",
-		   s->exe, target->exe);
+	snprintf(why, sizeof(why),
+		 "the session is of another program, %s, and this process runs %s; %s", s->exe,
+		 target->exe,
+		 f->go_at_once ? "the descent does not go on"
+			       : "give a process of the program that was saved");
+	if (f->go_at_once) { /* the screen stays */
+		front_message(f, "%s", why);
+		f->resumes = NULL;
+		return true;
+	}
+	front_fail(f, EXIT_USAGE, "resume: %s", why);
 	f->resume_refused = true;
 	return false;
 }
@@ -392,7 +427,7 @@ static int restore_one(void *ctx, const struct record *from)
 		r->moved += saved_places_is_rebuilt(r->s->places, from->fnode.callee.module);
 	} else if (rec.type == REC_SAVED_PROFILE) {
 		rec.profile.op = r->ask->op;
-	} else {
+	} else if (rec.type != REC_NOTE) {
 		return 0;
 	}
 	front_feed(r->front, &rec);

@@ -15,23 +15,30 @@ enum { SAVED_DESCENT_MAX_BYTES = 16 << 20 };
 
 struct saved_descent;
 
-/* Append what another run needs of the descent of a session that was read. Returns 0 or a negative
- * errno. */
-int saved_descent_write(const struct descent_driver *d, const struct model *m, struct buf *out);
+/*
+ * Append what another run needs of the descent of a session that was read: of one that never began,
+ * what was asked. `damage` says what is wrong with the session (""). Returns 0 or a negative errno.
+ */
+int saved_descent_write(const struct descent_driver *d, const struct model *m, const char *damage,
+			struct buf *out);
 
 /* Takes these bytes, which must outlive it. Returns NULL if out of memory, or if they hold no
  * descent. */
 struct saved_descent *saved_descent_new(const void *bytes, size_t n);
 void saved_descent_free(struct saved_descent *s);
 
-/* What was asked, with the numbers of the saved session. */
+/* What the user asked; NULL: an older session does not say it. */
+const struct rec_question *saved_descent_question(const struct saved_descent *s);
+/* The descent, with the numbers of the saved session; NULL: it never began. */
 const struct rec_descent *saved_descent_asked(const struct saved_descent *s);
 
 /*
  * Tell the front before its first turn that it is to go on with this descent, which must outlive
- * it. It refuses to measure another program (front_failure()), before any probe is attached.
+ * it. It refuses to measure another program (front_failure()), before any probe is attached. A
+ * screen stays: it shows a message, and front_resumes() is false from then on.
  */
 void front_resume(struct front *f, struct saved_descent *s);
+bool front_resumes(const struct front *f);
 
 /*
  * Find the modules of the session among those of this run, and the functions of those that were

@@ -114,7 +114,7 @@ void report_doubt(struct buf *out, const struct descend_report *r,
 	else if (result->status == DESCENT_PARTLY)
 		buf_printf(out,
 			   "partly explained (%s of the time): ", format_percent(result->named).s);
-	else if (result->status == DESCENT_IN_PROGRESS && driver_over(r->driver))
+	else if (result->status == DESCENT_IN_PROGRESS && (r->ended || driver_over(r->driver)))
 		buf_printf(out, "not finished, %s of the time explained so far: ",
 			   format_percent(result->explained).s);
 	else if (result->status == DESCENT_CHANGED || result->status == DESCENT_TARGET_END ||

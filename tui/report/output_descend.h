@@ -34,6 +34,7 @@ struct descend_report {
 	const struct wait_driver *part_waits;
 	bool tracing;	 /* they are being traced */
 	bool more_parts; /* the descents into further parts are still to come */
+	bool ended;	 /* a saved session: nothing will be added to a descent that is not over */
 	/* rows of the table of parts that were printed already (output_descend_begin()) */
 	unsigned int rows_printed;
 };

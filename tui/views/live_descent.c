@@ -336,9 +336,10 @@ bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 	struct descend_report report = {
 	    .model = l->model, .driver = l->driver, .op = l->op, .names = PEAKS_BY_NUMBER};
 	const struct rec_descent *recorded = l->replay ? driver_asked(l->driver) : NULL;
+	const struct rec_question *asked = l->replay ? driver_question(l->driver) : NULL;
 	bool over, named, traced;
 
-	screen_set_recorded_descent(l->screen, recorded ? recorded->op : 0);
+	screen_set_recorded_descent(l->screen, recorded ? recorded->op : asked ? asked->op : 0);
 	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
