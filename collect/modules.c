@@ -90,6 +90,13 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	return c->files.nr_modules;
 }
 
+bool module_is_made(const struct collector *c, const struct mapping *m)
+{
+	uint32_t module = module_find(c, m);
+
+	return module && c->files.modules[module - 1].made;
+}
+
 /*
  * The perf map that a JIT compiler writes (/tmp/perf-PID.map), as a module whose offsets are
  * addresses of the process. Accept it only if the target's user or root owns it. 0: there is

@@ -9,6 +9,7 @@
 #include "collect/attach.h"
 
 struct collector;
+struct mapping;
 struct target;
 
 enum { MAX_MODULES = 4096, MAX_MAPPINGS = 65536 };
@@ -77,6 +78,8 @@ void modules_check(struct collector *c, pid_t pid, uint64_t address);
 void modules_forget(struct collector *c, pid_t pid);
 /* Forget the perf map of a process, because it runs another program or its pid was reused. */
 void perf_map_forget(struct collector *c, pid_t pid);
+/* True for a known file that holds code made at run time, as a memfd or a file in /dev/shm. */
+bool module_is_made(const struct collector *c, const struct mapping *m);
 /* True for the vDSO, which has no file and cannot be probed. */
 bool module_is_vdso(const struct collector *c, uint32_t module);
 /* False for the vDSO and for code that was made at run time. */

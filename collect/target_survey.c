@@ -98,10 +98,8 @@ static int survey_mapping(void *ctx, const struct mapping *m)
 		s->copied = true;
 		survey_copied(s->c, s->t, m);
 	}
-	if (m->inode)
-		return 0;
-	s->probed |= !strncmp(m->path, "[uprobes", 8);
-	if (!m->path[0] && !s->fileless) {
+	s->probed |= !m->inode && !strncmp(m->path, "[uprobes", 8);
+	if ((m->inode ? module_is_made(s->c, m) : !m->path[0]) && !s->fileless) {
 		s->fileless = true;
 		survey_fileless(s->c, s->t, m->start);
 	}
@@ -132,7 +130,7 @@ static void survey_leases(struct collector *c)
 		const struct file_module *m = &c->files.modules[i];
 		int lease = -1;
 
-		if (!module_has_file(c, i + 1) || m->fd < 0)
+		if (!module_has_file(c, i + 1) || m->fd < 0 || m->made)
 			continue;
 		if (!m->remote)
 			lease = lease_take(m->fd);

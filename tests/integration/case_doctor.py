@@ -41,5 +41,15 @@ def moved():
     check(t.truth()["ok"], "the target's own results")
 
 
+@case("code made at run time, in whatever memory; a library in a memfd is no such code, and a map for perf is no file with functions")
+def made():
+    for kind in ("anonymous", "memfd", "shm"):
+        limits("code without a file", "probes in functions of the code at 0x", ("made_memory", kind), ("made_memory", "file"))
+    target = Target("made_memory")
+    status, program = run_peaktop("doctor", "-p", target.pid, seconds=200)
+    equal("exit status", status, 0)
+    check("perf-%d" % target.pid not in program.text() + program.error_text(), "the map for perf: " + program.text())
+
+
 if __name__ == "__main__":
     main()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * made_memory: threads that wait below code that was made at run time, each in memory of another
- * kind: serve() calls it, and it calls wait_here(). The map for perf, /tmp/perf-PID.map, calls it
- * made_KIND, and KIND is the name of its thread. One more thread, "file", waits below
+ * made_memory [KIND]: threads that wait below code that was made at run time, each in memory of
+ * another kind: serve() calls it, and it calls wait_here(). The map for perf, /tmp/perf-PID.map,
+ * calls it made_KIND, and KIND is the name of its thread. One more thread, "file", waits below
  * callback_each() of libcallback.so, loaded from a memfd; the map for perf gives another name
- * there. Huge pages are left out if this host has none. Ends with a line on standard input.
+ * there. Huge pages are left out if this host has none. With KIND there is only that thread. Ends
+ * with a line on standard input.
  */
 #include "target.h"
 #include <dlfcn.h>
@@ -139,6 +140,8 @@ int main(int argc, char **argv)
 	if (!map || pipe(ends))
 		die(path);
 	for (int i = 0; i < KINDS; i++) {
+		if (argc > 1 && strcmp(argv[1], names[i]) != 0)
+			continue;
 		void *code = i == IN_FILE ? load()
 			     : i == MEMFD ? make(i, memfd_create("code", MFD_CLOEXEC))
 			     : i == SHM	  ? make(i, shm())

@@ -2,6 +2,7 @@
 /* `doctor TARGET`: what share of the functions of a process can be watched, and by which placement.
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +122,8 @@ static void limits_text(const struct model *m, FILE *out)
 		const struct rec_check *c = model_check(m, i);
 
 		if (!c->ok)
-			fprintf(out, "%s\n  %s\n", sanitise(what, sizeof(what), c->needed_for),
+			fprintf(out, "Limited: %s\n  %s\n",
+				sanitise(what, sizeof(what), c->needed_for),
 				sanitise(remedy, sizeof(remedy), c->remedy));
 	}
 	for (size_t i = 0; i < model_nr_notes(m); i++) {
@@ -141,7 +143,8 @@ static int cover_all(struct front *f, const struct options *o)
 	for (uint32_t m = 1; m <= front_nr_modules(f); m++) {
 		const char *path = front_module_path(f, m);
 
-		if (!path)
+		/* code that was made at run time cannot be probed: a check of the target says so */
+		if (!path || !fnmatch("perf-*.map", path_file(path), 0))
 			continue;
 		err = cover_module(f, m, &coverage);
 		progress_erase();
