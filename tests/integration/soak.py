@@ -324,6 +324,20 @@ class Session:
                 self.program.end()
                 forget(self.program)
                 STARTED.discard(self.program.pid)
+            reap_orphans()
+
+
+def reap_orphans():
+    """
+    What a killed parent leaves becomes a child of this program (PR_SET_CHILD_SUBREAPER), and stays a zombie until it is waited for: thousands of
+    zombies make each look for processes slow. What this program has started itself has other names, or is in Program.started.
+    """
+    started = {program.pid for program in Program.started}
+    for pid in all_pids():
+        name = Session.name_of(pid)
+        if (name.startswith("peaktop-") or name in ("probe-cleaner", "traced")) and pid not in started and parent_of(pid) == os.getpid():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 class Observer:
@@ -469,7 +483,7 @@ class Watch:
         self.said.seek(0)
         return "%s ended with %s: %s; its last lines: %s" % (
             self.name, self.process.returncode, self.said.read()[-1000:].decode(errors="replace"),
-            b"".join(self.last).decode(errors="replace")[-6000:])
+            " ".join(line.decode(errors="replace")[:1500] for line in self.last))
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -511,15 +525,16 @@ class Lasting:
             for whose, first in [(one.name, one.pid) for one in self.watches] + [("screen", self.screen.pid), ("target", self.target.pid)]:
                 for pid in family(first):
                     with contextlib.suppress(OSError, KeyError):
-                        self.samples[whose, Session.name_of(pid), pid].append(self.held(pid))
+                        held = self.held(pid)
+                        self.samples[whose, Session.name_of(pid), pid].append(held)
             for one in self.watches:
                 if not one.ended and one.status():
                     one.ended = one.status()
-                    say("# after %d looks: %s" % (max(map(len, self.samples.values())), one.ended))
+                    say("# %s: %s" % (time.strftime("%H:%M:%S"), one.ended))
 
     def now(self):
         """What each holds now, in KB: how it comes to what it is at the end."""
-        return ", ".join("%s %s %d" % (whose, name, seen[-1][1]) for (whose, name, _), seen in sorted(self.samples.items())
+        return ", ".join("%s %s %d" % (whose, name, seen[-1][1]) for (whose, name, _), seen in sorted(list(self.samples.items()))
                          if seen[-1][0] > time.monotonic() - 4 * self.SAMPLE)
 
     def end(self):
