@@ -8,6 +8,7 @@ DOCDIR ?= $(PREFIX)/share/doc/peaktop
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 # --- man pages: templates, and the program's own table of which verb takes which option
 MAN_IN := docs/man/peaktop.1 $(sort $(wildcard docs/man/peaktop-*.1))
@@ -25,7 +26,8 @@ $(B)/man/%.1: docs/man/%.1 $(B)/man/options $(MAN_IN) $(wildcard docs/man/*.man)
 # --- install
 install: $(B)/peaktop $(MAN)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DOCDIR)/docs/notes \
-		$(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
+		$(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR) \
+		$(DESTDIR)$(UNITDIR)
 	install -m 755 $(B)/peaktop $(DESTDIR)$(PREFIX)/bin/peaktop
 	install -m 644 $(MAN) $(DESTDIR)$(MANDIR)/man1
 	install -m 644 docs/completion/peaktop.bash $(DESTDIR)$(BASHCOMPDIR)/peaktop
@@ -34,6 +36,8 @@ install: $(B)/peaktop $(MAN)
 	install -m 644 README.md docs/peaktop.schema.json $(DESTDIR)$(DOCDIR)
 	install -m 644 docs/*.md $(DESTDIR)$(DOCDIR)/docs
 	install -m 644 docs/notes/*.md $(DESTDIR)$(DOCDIR)/docs/notes
+	sed 's,@BINDIR@,$(PREFIX)/bin,' docs/systemd/peaktop@.service >$(B)/peaktop@.service
+	install -m 644 $(B)/peaktop@.service $(DESTDIR)$(UNITDIR)/peaktop@.service
 	ln -sf ../peaktop.schema.json $(DESTDIR)$(DOCDIR)/docs/peaktop.schema.json
 
 # --- the Debian package; needs dpkg-dev beside what the build needs, and no network

@@ -221,10 +221,30 @@ def installs():
     verbs, _ = table()
     for name in ["bin/peaktop", "share/bash-completion/completions/peaktop", "share/zsh/site-functions/_peaktop",
                  "share/fish/vendor_completions.d/peaktop.fish", "share/doc/peaktop/README.md",
-                 "share/doc/peaktop/peaktop.schema.json"] + [
+                 "share/doc/peaktop/peaktop.schema.json", "lib/systemd/system/peaktop@.service"] + [
                      "share/man/man1/peaktop%s.1" % ("" if v == "screen" else "-" + v) for v in verbs]:
         check("opt/peaktop/" + name in found, "%s is installed" % name)
+    with open(os.path.join(folder, "opt/peaktop/lib/systemd/system/peaktop@.service")) as f:
+        start = re.search(r"^ExecStart=(.*)$", f.read(), re.M).group(1).split()
+    equal("the program of the service", start[0], "/opt/peaktop/bin/peaktop")
+    options = re.findall("--[a-z]+", " ".join(start))
+    check(options and all(name in table()[1] for name in options), "the service gives options that exist: %s" % options)
     shutil.rmtree(folder)
+
+
+@case("systemd accepts the service, for a process and for a unit")
+def service():
+    need("systemd-analyze")
+    folder = scratch()
+    with open(os.path.join(TOP, "docs/systemd/peaktop@.service")) as f:
+        text = f.read().replace("@BINDIR@/peaktop", PEAKTOP)
+    for instance in ("redis-server", "nginx.service"):
+        path = os.path.join(folder, "peaktop@%s.service" % instance)
+        with open(path, "w") as f:
+            f.write(text)
+        said = run("systemd-analyze", "verify", "--man=no", path)
+        found = [line for line in said.stderr.splitlines() if "peaktop@" in line]
+        equal("what systemd-analyze says of " + instance, found, [])
 
 
 @case("the Debian package has what it should; its program runs, and its doctor answers")
@@ -244,7 +264,7 @@ def package():
     found = installed(folder)
     for name in ["usr/bin/peaktop", "usr/share/man/man1/peaktop.1.gz", "usr/share/man/man1/peaktop-descend.1.gz",
                  "usr/share/bash-completion/completions/peaktop", "usr/share/zsh/vendor-completions/_peaktop",
-                 "usr/share/fish/vendor_completions.d/peaktop.fish", "usr/share/doc/peaktop/copyright",
+                 "usr/share/fish/vendor_completions.d/peaktop.fish", "usr/share/doc/peaktop/copyright", "usr/lib/systemd/system/peaktop@.service",
                  "usr/share/doc/peaktop/changelog.gz"]:
         check(name in found, "the package has " + name)
     program = os.path.join(folder, "usr/bin/peaktop")
