@@ -41,13 +41,14 @@ void keep_request(struct collector *c, const struct req_keep *req)
 
 	if (slot)
 		__atomic_store_n(&control->keep_ns[slot], req->least_ns, __ATOMIC_SEQ_CST);
-	if (req->op || c->keeping || c->keeping_paused || c->descent)
+	if (req->op || c->keeping || c->keeping_paused)
 		return;
 	c->keeping_paused = calloc(1, sizeof(*c->keeping_paused));
 	if (!c->keeping_paused)
 		return;
 	c->keeping_paused->least_ns = req->least_ns;
-	keep_resume(c);
+	if (!c->descent)
+		keep_resume(c);
 }
 
 void keep_pause(struct collector *c)

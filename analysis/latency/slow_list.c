@@ -123,6 +123,11 @@ size_t slow_list_nr(const struct slow_list *l)
 	return l->nr;
 }
 
+const struct slow_list_call *slow_list_at(const struct slow_list *l, size_t i)
+{
+	return i < l->nr ? &l->calls[i] : NULL;
+}
+
 static bool is_named(const struct rec_op *op, const char *name)
 {
 	return !strcmp(op->name, name) || !strcmp(op->label, name) || !strcmp(op->requested, name);

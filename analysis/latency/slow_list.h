@@ -25,6 +25,9 @@ void slow_list_free(struct slow_list *l);
 /* Take any record of the stream. 0 or -ENOMEM. */
 int slow_list_take(struct slow_list *l, const struct record *rec);
 size_t slow_list_nr(const struct slow_list *l);
+/* The call at this position, from 0, in the order of the stream. Valid until the next
+ * slow_list_take(). */
+const struct slow_list_call *slow_list_at(const struct slow_list *l, size_t i);
 /* The wall clock at an instant of the session, as it was set last; 0: not known. */
 uint64_t slow_list_realtime_ns(const struct slow_list *l, uint64_t at_ns);
 

@@ -496,5 +496,31 @@ def bytes_a_tick():
     check(size > 0, "the screen does not move")
 
 
+@case("S lists slow calls of the live screen; Enter opens the story of one")
+def slow_calls():
+    with NothingLeft():
+        t = Target("one_slow", "sleep", wait=False)
+        s = Screen(PEAKTOP, "-p", t.pid, "-f", "work", "--max-overhead", "100", width=100, height=30)
+        s.shows("LIVE")
+        s.keys("S")
+        s.shows("why it was slow")
+        asked = 0
+
+        def listed():
+            nonlocal asked
+            asked += 1
+            t.say()
+            t.line(lambda line: line.endswith('"slow":%d}' % asked))
+            return re.search(r"\d ms .* work ", s.text())
+        wait_for(listed, "a slow call is listed", 5 * HANG)
+        s.keys("Enter")
+        s.shows("thread %d" % t.pid)
+        s.keys("q")
+        s.shows("why it was slow")
+        s.keys("C-c")
+        equal("exit status", left_screen(t, s), 0)
+        check(alive(t.pid), "the target is gone")
+
+
 if __name__ == "__main__":
     main()

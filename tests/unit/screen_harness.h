@@ -40,7 +40,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 	    "descend", "part",	     "snapshot",      "text",	      "step",	   "jump",
 	    "rewind",  "undescend",  "source",	      "code",	      "waits",	   "unwait",
 	    "threads", "open calls", "choose thread", "waits change", "configure", "bookmark",
-	    "compare", "resume",
+	    "compare", "slow calls", "slow call",     "resume",
 	};
 	struct harness *h = ctx;
 
@@ -59,7 +59,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " at %u:%llx", a->module, (unsigned long long)a->offset);
 	if (a->type == SCREEN_LAYERS)
 		buf_printf(&h->log, " %x", a->layers);
-	if (a->type == SCREEN_PAUSE || a->type == SCREEN_THREADS)
+	if (a->type == SCREEN_PAUSE || a->type == SCREEN_THREADS || a->type == SCREEN_SLOW_CALLS)
 		buf_printf(&h->log, " %d", a->flag);
 	if (a->step)
 		buf_printf(&h->log, " %d", a->step);

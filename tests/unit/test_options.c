@@ -94,6 +94,8 @@ static const char *value_of(const struct option_row *row)
 	default:
 		return row->id == OPT_PEAK	  ? "1"
 		       : row->id == OPT_RING	  ? "64M"
+		       : row->id == OPT_WHEN	  ? "load > 1"
+		       : row->id == OPT_EVERY	  ? "10m"
 		       : !strcmp(row->name, "at") ? "03:12"
 						  : "main";
 	}
@@ -117,6 +119,8 @@ static int parse_with(enum form form, const struct option_row *row, char *error,
 		argv[argc++] = "--end=main";
 	if (row && row->id == OPT_END)
 		argv[argc++] = "--begin=main";
+	if (row && (row->id == OPT_EVERY || !strcmp(row->name, "exec")))
+		argv[argc++] = "--when=load > 1";
 	if (row && !strcmp(row->name, "force"))
 		argv[argc++] = "-ox";
 	if (row && !strcmp(row->name, "interval") &&

@@ -53,6 +53,10 @@ static const struct golden {
     {"threads-processes", 40, &live, "size 100 12\nkey H j j /\ntype fsy\nkey Enter\ndump-roles"},
     {"threads-20x5", 40, &live, "size 20 5\nkey H\ndump-roles"},
     {"threads-none", 3, &replay, "key H\ndump"},
+    {"slow-none", 40, &live, "key S\ndump-roles"},
+    {"slow-some-80x24", 40, &live, "key j\ndump-roles"},
+    {"slow-some-200x50", 40, &live, "size 200 50\nkey /\ntype pipe\nkey Enter\ndump-roles"},
+    {"slow-some-20x5", 40, &live, "size 20 5\ndump-roles"},
     {"events-80x24", 40, &live, "key v\ndump-roles"},
     {"events-40x12", 40, &live, "size 40 12\nkey v j\ntick 40\ndump-roles"},
     {"events-20x5", 40, &live, "size 20 5\nkey v\ndump-roles"},
@@ -75,6 +79,13 @@ static const struct function_candidate candidates[] = {
     {"processInputBuffer", "redis-server", "processInputBuffer@redis-server"},
     {"std::vector<std::pair<int, int> >::_M_realloc_insert(std::pair<int, int>&&)", "libapp.so.1",
      "_ZNSt6vector@libapp.so.1"},
+};
+
+static const struct screen_slow_call slow_calls[] = {
+    {9, "03:12:07", "serve_request(int)", "waiting for I/O on /var/log/x (fsync)", 412000000,
+     81000},
+    {7, "03:11:59", "write", "waiting in pipe_write for log\x1b[2Jger", 12300000, 2100},
+    {3, "", "a::function::with<a, long>::name(std::string const&)", "partly explained", 900, 0},
 };
 
 /* A thread that spent so many thousandths of a second on a CPU, and waiting for one. */
@@ -198,6 +209,10 @@ static void test_golden(void **state)
 		harness_run(h, "key f\ntype pro");
 		screen_set_candidates(h->screen, "pro", candidates, 3);
 		harness_run(h, "key Down\ndump-roles");
+	} else if (!strncmp(golden->name, "slow-some", 9)) {
+		harness_run(h, "key S");
+		screen_set_slow_calls(h->screen, slow_calls, 3, "2 waits for work not shown");
+		harness_run(h, golden->script);
 	} else {
 		harness_run(h, golden->script);
 	}

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tui/cli/command_line.h"
 #include "tui/cli/live_choose.h"
 #include "tui/cli/live_compare.h"
 #include "tui/cli/live_resume.h"
@@ -23,6 +22,7 @@
 #include "tui/screen/screen.h"
 #include "tui/views/live_descent.h"
 #include "tui/views/live_open.h"
+#include "tui/views/live_slow.h"
 #include "tui/views/live_source.h"
 #include "tui/views/live_waits.h"
 #include "tui/views/views.h"
@@ -44,6 +44,7 @@ struct live {
 	struct live_descent descent;
 	struct live_source source;
 	struct live_open open_calls;
+	struct live_slow slow;
 	struct live_waits waits;
 	struct live_compare compare;
 	uint64_t processes_at;
@@ -115,17 +116,6 @@ static void live_suspend(struct live *l)
 			       "again to continue");
 }
 
-static void watch_text(struct live *l, const char *text)
-{
-	struct op_spec spec;
-	char error[512];
-
-	if (op_spec_parse(&spec, text, error, sizeof(error)))
-		screen_message(l->screen, NOTE_ERROR, error);
-	else
-		front_watch(l->front, &spec);
-}
-
 /* Set the present model and descent. A replay that goes back creates new ones. */
 static void live_descent(struct live *l)
 {
@@ -139,6 +129,9 @@ static void live_descent(struct live *l)
 	l->source.screen = l->screen;
 	l->source.front = l->front;
 	l->source.driver = l->descent.driver;
+	l->slow.screen = l->screen;
+	l->slow.front = l->front;
+	l->slow.replay = l->replay;
 	live_waits_source(&l->waits, l->screen, l->front, l->replay);
 }
 
@@ -169,6 +162,11 @@ static void live_question(struct live *l, const struct screen_action *a)
 		break;
 	case SCREEN_CHOOSE_THREAD:
 		live_choose_thread(l->front, l->screen, a->pid, a->tid);
+		break;
+	case SCREEN_SLOW_CALLS:
+	case SCREEN_SLOW_CALL:
+		if (live_slow_action(&l->slow, a))
+			live_descent_stop(&l->descent);
 		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;
@@ -214,7 +212,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		front_search(l->front, a->text);
 		break;
 	case SCREEN_WATCH_FUNCTION:
-		watch_text(l, a->text);
+		live_watch(l->front, l->screen, a->text);
 		break;
 	case SCREEN_UNWATCH:
 		front_unwatch(l->front, a->op);
@@ -394,6 +392,7 @@ static void live_loop(struct live *l)
 		live_descent(l);
 		live_resume_turn(&l->resume, &l->descent, l->options, now_ns());
 		l->dirty |= live_descent_turn(&l->descent, now_ns());
+		l->dirty |= live_slow_turn(&l->slow);
 		l->dirty |= live_waits_turn(&l->waits, now_ns());
 		l->dirty |= live_compare_turn(&l->compare, l->screen, live_model(l));
 		l->dirty |= screen_tick(l->screen, now_ns());
@@ -479,6 +478,7 @@ int live_screen(struct options *o, const struct live_options *more)
 	if (l.front && !l.lost)
 		l.status = verb_killed(front_model(l.front), l.status);
 	live_descent_release(&l.descent);
+	live_slow_release(&l.slow);
 	screen_free(l.screen);
 	grid_free(l.grid);
 	verb_free(l.front);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "tui/cli/command_line.h"
+
 void live_pick(struct front *f, struct screen *s, uint32_t pid)
 {
 	char line[64];
@@ -25,6 +27,17 @@ bool live_picked(struct front *f, struct screen *s)
 	screen_message(s, NOTE_INFO, "");
 	screen_show(s, SCREEN_OPERATIONS);
 	return true;
+}
+
+void live_watch(struct front *f, struct screen *s, const char *text)
+{
+	struct op_spec spec;
+	char error[512];
+
+	if (op_spec_parse(&spec, text, error, sizeof(error)))
+		screen_message(s, NOTE_ERROR, error);
+	else
+		front_watch(f, &spec);
 }
 
 void live_choose_thread(struct front *f, struct screen *s, uint32_t pid, uint32_t tid)

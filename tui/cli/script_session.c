@@ -7,6 +7,7 @@
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/script.h"
 #include "tui/views/live_descent.h"
+#include "tui/views/live_slow.h"
 #include "tui/views/live_source.h"
 #include "tui/views/live_waits.h"
 #include "tui/views/views.h"
@@ -17,6 +18,7 @@ struct scripted {
 	struct screen *screen; /* NULL while it is being created */
 	struct live_descent descent;
 	struct live_source source;
+	struct live_slow slow;
 	struct live_waits waits;
 	struct live_compare compare;
 	uint64_t turn_ns;
@@ -30,11 +32,14 @@ static void scripted_turn(struct scripted *x)
 	x->descent.driver = replay_driver(x->replay);
 	x->descent.waits = replay_waits(x->replay);
 	x->source.driver = x->descent.driver;
+	x->slow.screen = x->screen;
+	x->slow.replay = x->replay;
 	live_waits_source(&x->waits, x->screen, NULL, x->replay);
 	while (live_compare_turn(&x->compare, x->screen, x->descent.model))
 		;
 	x->turn_ns += 1000000000;
 	live_descent_turn(&x->descent, x->turn_ns);
+	live_slow_turn(&x->slow);
 	live_waits_turn(&x->waits, x->turn_ns);
 }
 
@@ -59,6 +64,8 @@ static void script_action(void *ctx, const struct screen_action *a)
 		live_descent_action(&x->descent, a, x->turn_ns);
 		if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
 			live_source_show(&x->source, a);
+		else if (a->type == SCREEN_SLOW_CALLS || a->type == SCREEN_SLOW_CALL)
+			live_slow_action(&x->slow, a);
 		else if (a->type == SCREEN_COMPARE)
 			live_compare_begin(&x->compare, x->screen, a->text);
 		else
@@ -90,6 +97,7 @@ int script_session(struct replay *r, const struct options *o, const char *text, 
 		return -ENOMEM;
 	err = script_run(text, n, x.screen, &host, out);
 	live_descent_release(&x.descent);
+	live_slow_release(&x.slow);
 	live_compare_release(&x.compare);
 	screen_free(x.screen);
 	return err;

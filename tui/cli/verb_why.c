@@ -19,16 +19,14 @@ enum { DEFAULT_CALLS = 5, CALLS_AT = 20 };
 struct why {
 	struct session_reader *reader;
 	struct model *model;
-	struct told_names *names;
-	struct slow_list *list;
+	struct told_calls calls;
 };
 
 static void why_release(struct why *w)
 {
 	if (w->reader)
 		session_reader_close(w->reader);
-	slow_list_free(w->list);
-	told_names_free(w->names);
+	told_calls_release(&w->calls);
 	model_free(w->model);
 }
 
@@ -41,10 +39,8 @@ static bool model_needs(const struct record *rec)
 
 static int take(struct why *w, const struct record *rec)
 {
-	int err = slow_list_take(w->list, rec);
+	int err = told_calls_take(&w->calls, rec);
 
-	if (!err)
-		err = told_names_take(w->names, rec);
 	if (!err && model_needs(rec) && model_feed(w->model, rec) == -ENOMEM)
 		err = -ENOMEM;
 	return err;
@@ -58,9 +54,7 @@ static int why_read(struct why *w, const char *path)
 	int err;
 
 	w->model = model_new();
-	w->names = told_names_new();
-	w->list = slow_list_new();
-	if (!w->model || !w->names || !w->list) {
+	if (!w->model || told_calls_init(&w->calls)) {
 		verb_complain("why: out of memory");
 		return EXIT_NO_ANSWER;
 	}
@@ -90,10 +84,10 @@ static int nothing(const struct why *w, const struct options *o,
 	struct buf line = {.max = 2048};
 	char at[64];
 
-	if (o->op && !slow_list_has_op(w->list, o->op)) {
+	if (o->op && !slow_list_has_op(w->calls.list, o->op)) {
 		buf_printf(&line, "why: --op '%.200s': the session has no operation of this name",
 			   o->op);
-	} else if (!slow_list_nr(w->list)) {
+	} else if (!slow_list_nr(w->calls.list)) {
 		buf_puts(&line, "why: no slow call was kept in this session; peaktop record --ring "
 				"keeps them, once 20 calls of an operation were seen");
 	} else if (nearest) {
@@ -118,21 +112,22 @@ static int answer(struct why *w, const struct options *o)
 					  : o->at		  ? CALLS_AT
 								  : DEFAULT_CALLS};
 	struct output_options oo = {.ascii = o->ascii};
-	struct why_report report = {.model = w->model, .names = w->names};
+	struct why_report report = {.model = w->model, .names = w->calls.names};
 	const struct slow_list_call **calls, *nearest;
 	struct time_span span = {0};
 	char error[256];
 	int status, err;
 
-	if (o->at && time_span_parse(&span, o->at,
-				     slow_list_realtime_ns(w->list, model_elapsed_ns(w->model)),
-				     error, sizeof(error))) {
+	if (o->at &&
+	    time_span_parse(&span, o->at,
+			    slow_list_realtime_ns(w->calls.list, model_elapsed_ns(w->model)), error,
+			    sizeof(error))) {
 		verb_complain(error);
 		return EXIT_USAGE;
 	}
 	q.from_ns = span.from_ns;
 	q.to_ns = span.to_ns;
-	calls = slow_list_pick(w->list, &q, &report.nr, &nearest);
+	calls = slow_list_pick(w->calls.list, &q, &report.nr, &nearest);
 	report.calls = calls;
 	if (!calls)
 		return output_status(-ENOMEM);

@@ -133,6 +133,8 @@ struct front *front_new(const struct front_options *fo)
 	model_list_all_peaks(f->stream.model, fo->options->all_peaks);
 	f->all_layers = fo->all_layers;
 	f->go_at_once = fo->screen && !fo->options->command;
+	if (fo->screen) /* without memory the list of slow calls stays empty */
+		told_calls_init(&f->stream.told);
 	return f;
 }
 
@@ -219,6 +221,7 @@ pid_t front_free(struct front *f)
 	walker_free(f->stream.walker);
 	wait_driver_free(f->stream.waits);
 	open_calls_free(f->stream.open_calls);
+	told_calls_release(&f->stream.told);
 	driver_free(f->stream.driver);
 	free(f->stacks);
 	model_free(f->stream.model);

@@ -195,6 +195,11 @@ uint64_t front_traces_dropped(const struct front *f);
 enum { FRONT_ASIDES = 20 };
 int front_aside_begin(struct front *f, uint64_t from_ns, char *path, size_t n);
 int front_aside_end(struct front *f);
+/* Keep calls that are slower than usual, from now on, also without a ring. */
+void front_keep_slow(struct front *f);
+/* Those of a live screen (front_options.screen). */
+struct told_calls;
+const struct told_calls *front_told(const struct front *f);
 /* Of --when: send a line to the journal, and the answer to the command of --exec. */
 void front_announce(struct front *f, const char *line, const char *answer, size_t n);
 /* No more will be announced: wait a few seconds for a command that still runs. */

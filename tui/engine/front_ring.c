@@ -44,14 +44,36 @@ static void clock_look(struct front *f, const struct rec_tick *tick)
 	ring->clock_known = true;
 }
 
+/* The operations that the stream has told of before. */
+static void know_ops(struct front *f)
+{
+	for (size_t i = 0; f->ring.slow && i < model_nr_ops(f->stream.model); i++) {
+		const struct op *op = model_op(f->stream.model, i);
+		struct record rec = {.type = REC_OP, .op = {.op = op->op, .layer = op->layer}};
+
+		slow_calls_take(f->ring.slow, &rec);
+	}
+}
+
+void front_keep_slow(struct front *f)
+{
+	f->ring.keeps = true;
+}
+
+const struct told_calls *front_told(const struct front *f)
+{
+	return &f->stream.told;
+}
+
 void ring_observe(struct front *f, const struct record *rec)
 {
 	struct record req = {.type = REQ_KEEP};
 
-	if (!options_have_ring(f->options))
+	if (!options_have_ring(f->options) && !f->ring.keeps)
 		return;
 	if (!f->ring.slow) {
 		f->ring.slow = slow_calls_new();
+		know_ops(f);
 		req.req_keep.least_ns = SLOW_CALLS_UNKNOWN_NS;
 		front_request(f, &req);
 	}

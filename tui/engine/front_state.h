@@ -34,6 +34,7 @@
 #include "tui/engine/front.h"
 #include "tui/engine/parser.h"
 #include "tui/engine/record_queue.h"
+#include "tui/engine/told_call.h"
 #include "tui/session/session_file.h"
 
 enum {
@@ -162,7 +163,8 @@ struct front_stream {
 	struct walker *walker;
 	struct wait_driver *waits;
 	struct open_calls *open_calls;
-	bool feeding; /* consumers process a record: new records wait in `made` */
+	struct told_calls told; /* of a live screen */
+	bool feeding;		/* consumers process a record: new records wait in `made` */
 	struct record_queue made;
 	uint32_t
 	    unwanted[FRONT_MAX_OP / 32]; /* bit set: operations that the user did not ask for */
@@ -171,6 +173,7 @@ struct front_stream {
 /* The recording of --ring. */
 struct front_ring {
 	uint64_t lost;		 /* records that could not be written since the last one that was */
+	bool keeps;		 /* slow calls are kept without a ring, too */
 	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
 	bool clock_known;	 /* clock_ahead_ns is valid */
 	int64_t clock_ahead_ns;	 /* wall clock minus monotonic clock */

@@ -108,6 +108,8 @@ static void feed(struct front *f, const struct record *from)
 	walker_take(f->stream.walker, &rec);
 	open_calls_feed(f->stream.open_calls, &rec);
 	ring_observe(f, &rec);
+	if (f->stream.told.list)
+		told_calls_take(&f->stream.told, &rec);
 }
 
 void front_feed(struct front *f, const struct record *rec)

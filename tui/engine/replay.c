@@ -10,6 +10,7 @@
 
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
+#include "tui/engine/told_call.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 #include "tui/session/session_file.h"
@@ -22,6 +23,7 @@ struct replay {
 	struct descent_driver *driver;
 	struct walker *walker;
 	struct wait_driver *waits;
+	struct told_calls told;
 	struct waits_config waits_config;
 	uint64_t at_ns, total_ns, interval_ns;
 	uint64_t *ticks; /* ends of the slices read so far, ascending */
@@ -51,7 +53,7 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 
 	if (!r || !(r->model = model_new()) || !(r->driver = driver_new(NULL)) ||
 	    !(r->walker = walker_new(r->driver, NULL)) ||
-	    !(r->waits = wait_driver_new(r->driver, NULL))) {
+	    !(r->waits = wait_driver_new(r->driver, NULL)) || told_calls_init(&r->told)) {
 		replay_free(r);
 		snprintf(why, n, "out of memory");
 		return EXIT_NO_ANSWER;
@@ -82,6 +84,7 @@ void replay_free(struct replay *r)
 	walker_free(r->walker);
 	wait_driver_free(r->waits);
 	driver_free(r->driver);
+	told_calls_release(&r->told);
 	model_free(r->model);
 	free(r->ticks);
 	free(r);
@@ -107,6 +110,11 @@ struct wait_driver *replay_waits(struct replay *r)
 	return r->waits;
 }
 
+const struct told_calls *replay_told(const struct replay *r)
+{
+	return &r->told;
+}
+
 void replay_configure_waits(struct replay *r, const struct waits_config *config)
 {
 	r->waits_config = *config;
@@ -119,8 +127,10 @@ int replay_rewind(struct replay *r)
 	struct walker *w = d ? walker_new(d, NULL) : NULL;
 	struct wait_driver *waits = w ? wait_driver_new(d, NULL) : NULL;
 	struct model *m = waits ? model_new() : NULL;
+	struct told_calls told = {0};
 
-	if (!m) {
+	if (!m || told_calls_init(&told)) {
+		model_free(m);
 		wait_driver_free(waits);
 		walker_free(w);
 		driver_free(d);
@@ -130,6 +140,8 @@ int replay_rewind(struct replay *r)
 	walker_free(r->walker);
 	wait_driver_free(r->waits);
 	driver_free(r->driver);
+	told_calls_release(&r->told);
+	r->told = told;
 	r->walker = w;
 	r->waits = waits;
 	wait_driver_configure(waits, &r->waits_config);
@@ -169,6 +181,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		driver_take(r->driver, rec);
 		walker_take(r->walker, rec);
 		wait_driver_take(r->waits, rec);
+		if (told_calls_take(&r->told, rec) == -ENOMEM)
+			return -ENOMEM;
 		if (rec->type == REC_META && rec->meta.interval_ns)
 			r->interval_ns = rec->meta.interval_ns;
 		if (rec->type == REC_TICK) {

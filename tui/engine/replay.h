@@ -24,7 +24,10 @@ struct descent_driver *replay_driver(struct replay *r);
 struct walker *replay_walker(struct replay *r);
 /* The recorded waits (tui/engine/wait_driver.h). */
 struct wait_driver *replay_waits(struct replay *r);
-/* How to analyse them; call this before replay_advance(). */
+/* The slow calls up to the present time (tui/engine/told_call.h). */
+struct told_calls;
+const struct told_calls *replay_told(const struct replay *r);
+/* How to analyse the waits; call this before replay_advance(). */
 void replay_configure_waits(struct replay *r, const struct waits_config *config);
 /*
  * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX: all). Returns the

@@ -47,6 +47,28 @@ int told_names_take(struct told_names *n, const struct record *rec)
 	return err == -E2BIG ? 0 : err;
 }
 
+int told_calls_init(struct told_calls *t)
+{
+	t->list = slow_list_new();
+	t->names = told_names_new();
+	if (t->list && t->names)
+		return 0;
+	told_calls_release(t);
+	return -ENOMEM;
+}
+
+void told_calls_release(struct told_calls *t)
+{
+	slow_list_free(t->list);
+	told_names_free(t->names);
+	*t = (struct told_calls){0};
+}
+
+int told_calls_take(struct told_calls *t, const struct record *rec)
+{
+	return slow_list_take(t->list, rec) ?: told_names_take(t->names, rec);
+}
+
 static struct rec_code function_of(const struct rec_op *op)
 {
 	if (op->layer == LAYER_SYSCALL)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analysis/latency/model.h"
+#include "analysis/latency/slow_list.h"
 #include "analysis/session/record.h"
 #include "tui/engine/descent_driver.h"
 
@@ -16,6 +17,17 @@ struct told_names *told_names_new(void);
 void told_names_free(struct told_names *n);
 /* Take any record of the stream. 0 or -ENOMEM. */
 int told_names_take(struct told_names *n, const struct record *rec);
+
+/* The slow calls of a stream, with what names their code. */
+struct told_calls {
+	struct slow_list *list;
+	struct told_names *names;
+};
+
+int told_calls_init(struct told_calls *t);
+void told_calls_release(struct told_calls *t);
+/* Take any record of the stream. 0 or -ENOMEM. */
+int told_calls_take(struct told_calls *t, const struct record *rec);
 
 /* A driver whose descent into this call is over: its result is the answer. NULL: out of memory.
  * Free it with driver_free(). */

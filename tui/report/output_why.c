@@ -26,20 +26,14 @@ void why_time(uint64_t realtime_ns, char *out, size_t n)
 		snprintf(out, n, "an unknown time");
 }
 
-/* The answer about one call. */
-struct told {
-	struct descend_report report;
-	struct descent_driver *driver;
-	struct descent_result result;
-};
-
-static int told_init(struct told *t, const struct why_report *r, const struct slow_list_call *c)
+int why_told_init(struct why_told *t, struct model *m, const struct told_names *names,
+		  const struct slow_list_call *c)
 {
 	int err = -ENOMEM;
 
-	t->driver = told_call(r->names, r->model, c->op, c->call);
+	t->driver = told_call(names, m, c->op, c->call);
 	t->report = (struct descend_report){
-	    .model = r->model, .driver = t->driver, .op = c->op->op, .asked = c->op->label};
+	    .model = m, .driver = t->driver, .op = c->op->op, .asked = c->op->label};
 	if (t->driver)
 		err = report_result(&t->report, &t->result);
 	if (err) {
@@ -52,7 +46,7 @@ static int told_init(struct told *t, const struct why_report *r, const struct sl
 	return 0;
 }
 
-static void told_release(struct told *t)
+void why_told_release(struct why_told *t)
 {
 	descent_result_release(&t->result);
 	driver_free(t->driver);
@@ -85,7 +79,7 @@ static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN]
 
 /* The paths without the numbers of votes and waits: a descent into one call counts it repeatedly.
  */
-static json_t *paths_json(const struct told *t)
+static json_t *paths_json(const struct why_told *t)
 {
 	json_t *paths = report_paths_json(&t->report, &t->result), *path, *frame;
 	size_t i, k;
@@ -109,9 +103,9 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 	json_t *o = json_object(), *missing = json_array();
 	char text[NOT_SEEN][TEXT_BYTES], at[64];
 	unsigned int n = not_seen(c, text);
-	struct told t;
+	struct why_told t;
 
-	if (told_init(&t, r, c)) {
+	if (why_told_init(&t, r->model, r->names, c)) {
 		json_fail();
 		json_decref(missing);
 		return o;
@@ -131,7 +125,7 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 	for (unsigned int i = 0; i < n; i++)
 		json_append(missing, json_string(text[i]));
 	json_put(o, "not_seen", missing);
-	told_release(&t);
+	why_told_release(&t);
 	return o;
 }
 
@@ -158,6 +152,17 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 	if (s->usual_ns)
 		buf_printf(line, " (usually %s)", format_time(s->usual_ns).s);
 	buf_printf(line, ", thread %u: ", s->call.tid);
+}
+
+void why_sentence(struct buf *line, const struct why_told *t, const struct slow_list_call *c)
+{
+	char text[NOT_SEEN][TEXT_BYTES];
+	unsigned int n = not_seen(c, text);
+
+	put_head(line, c);
+	report_causes(line, &t->report, &t->result);
+	for (unsigned int i = 0; i < n; i++)
+		buf_printf(line, "; %s", text[i]);
 }
 
 /* "300 ms from 12 us on, in read of data.log; woken by writer (thread 12), which ..." */
@@ -193,8 +198,8 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 	char text[NOT_SEEN][TEXT_BYTES];
 	unsigned int n = not_seen(c, text);
 	struct buf line = {.max = LINE_MAX_BYTES};
-	struct told t;
-	int err = told_init(&t, r, c);
+	struct why_told t;
+	int err = why_told_init(&t, r->model, r->names, c);
 
 	if (err)
 		return err;
@@ -213,7 +218,7 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 	}
 	err = line.err;
 	buf_release(&line);
-	told_release(&t);
+	why_told_release(&t);
 	return err;
 }
 

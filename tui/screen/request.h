@@ -33,6 +33,7 @@
 	REQUEST(HELP, "help", "Help: the keys of this view")                                       \
 	REQUEST(INFORMATION, "information", "Show target, host, cost, losses and all notes")       \
 	REQUEST(EVENTS, "events", "Show the event log")                                            \
+	REQUEST(SLOW_CALLS, "slow-calls", "Show calls that were slower than usual, one by one")    \
 	REQUEST(CHAINS, "chains", "Show for whom the target waits")                                \
 	REQUEST(CRITICAL, "critical", "Show the critical path of the target")                      \
 	REQUEST(WALK, "walk", "Show where the threads spend their time")                           \

@@ -216,6 +216,9 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_EVENTS:
 		screen_push(s, s->views->events(s));
 		return true;
+	case REQUEST_SLOW_CALLS:
+		screen_push(s, s->views->slow_calls(s));
+		return true;
 	case REQUEST_CHAINS:
 		screen_push(s, s->views->waits(s, SCREEN_WAITS_CHAINS));
 		return true;

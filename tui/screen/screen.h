@@ -185,7 +185,11 @@ enum screen_action_type {
 	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
 	SCREEN_BOOKMARK,     /* text: the note; at_ns, end_ns: the time that it is about */
 	SCREEN_COMPARE,	     /* text: a file; answer: screen_compare_with(), or a message */
-	SCREEN_RESUME, /* live: go on with the saved descent although latencies have changed */
+	/* flag: 1: the list of slow calls was opened, answer: screen_set_slow_calls(), repeated; 0:
+	   it was closed */
+	SCREEN_SLOW_CALLS,
+	SCREEN_SLOW_CALL, /* at_ns: the number of the call whose story is to be opened */
+	SCREEN_RESUME,	  /* live: go on with the saved descent although latencies have changed */
 };
 
 struct screen_action {

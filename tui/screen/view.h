@@ -81,6 +81,7 @@ struct screen_views {
 	struct view *(*help)(struct screen *s, enum keymap of);
 	struct view *(*information)(struct screen *s);
 	struct view *(*events)(struct screen *s);
+	struct view *(*slow_calls)(struct screen *s);
 	struct view *(*threads)(struct screen *s);
 	struct view *(*waits)(struct screen *s, enum screen_waits what);
 	struct view *(*diff)(struct screen *s, const struct screen_diff *d);

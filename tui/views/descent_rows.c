@@ -379,6 +379,10 @@ static void sentence_of(const struct row_builder *t, const char *remark, struct 
 	const struct rec_descent *ask = driver_asked(t->driver);
 	struct buf lacks = {.max = SENTENCE_BYTES};
 
+	if (t->report->told) {
+		buf_puts(out, t->report->told);
+		return;
+	}
 	if (driver_over(t->driver) || !ask) {
 		output_descend_sentence(t->report, out);
 		buf_printf(out, "%s%s", remark[0] ? "; " : "", remark);
@@ -423,7 +427,7 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 							       : descent_status_text(r->status),
 		   r->change[0] ? ": " : "", r->change,
 		   t->report->tracing ? ", tracing for whom these calls wait"
-		   : t->over && report_lacks_waits(&lacks, t->report, r)
+		   : t->over && !t->report->told && report_lacks_waits(&lacks, t->report, r)
 		       ? ", not traced for whom these calls wait"
 		       : "");
 	buf_release(&lacks);
@@ -433,7 +437,9 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 				    .rounds = t->over ? r->rounds : progress.rounds,
 				    .armed = t->over ? 0 : progress.armed,
 				    .until_next = progress.until_next,
-				    .calls_used = t->over ? r->calls_used : progress.calls_used,
+				    .calls_used = t->report->told ? 1
+						  : t->over	  ? r->calls_used
+								  : progress.calls_used,
 				    .explained =
 					r->status == DESCENT_PARTLY ? r->named : r->explained,
 				    .nr_nodes = t->nr,

@@ -8,6 +8,7 @@ const struct screen_views all_views = {
     .help = view_help_new,
     .information = view_information_new,
     .events = view_events_new,
+    .slow_calls = view_slow_new,
     .threads = view_threads_new,
     .waits = view_waits_new,
     .diff = view_diff_new,

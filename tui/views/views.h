@@ -15,6 +15,7 @@ struct view *view_operation_new(struct screen *s, uint32_t op, int peak);
 struct view *view_help_new(struct screen *s, enum keymap of);
 struct view *view_information_new(struct screen *s);
 struct view *view_events_new(struct screen *s);
+struct view *view_slow_new(struct screen *s);
 struct view *view_threads_new(struct screen *s);
 struct view *view_waits_new(struct screen *s, enum screen_waits what);
 struct view *view_diff_new(struct screen *s, const struct screen_diff *d);
@@ -29,6 +30,20 @@ void screen_open_descent(struct screen *s, uint32_t op, int peak);
 /* Set the state of the descent, which is shown from the next screen_tick() on. 0, -EINVAL (not in
  * preorder) or -ENOMEM. */
 int screen_set_descent(struct screen *s, const struct screen_descent *d);
+
+enum { SCREEN_SLOW_CALLS_MAX = 512, SCREEN_SLOW_WHY = 512 };
+/* A call that was slower than usual. Text need not be sanitised. */
+struct screen_slow_call {
+	uint64_t number;	       /* never reused; not 0 */
+	const char *at;		       /* time of day; "" if not known */
+	const char *name;	       /* of the operation */
+	const char *why;	       /* its causes */
+	uint64_t latency_ns, usual_ns; /* usual_ns 0: not known */
+};
+/* Answer SCREEN_SLOW_CALLS: set the calls of the open view, newest first, and a remark about them.
+ */
+void screen_set_slow_calls(struct screen *s, const struct screen_slow_call *list, size_t nr,
+			   const char *note);
 
 /* Answer SCREEN_SOURCE: show the text of a file with line `line` (from 1) marked. */
 void screen_show_source(struct screen *s, const char *title, const char *text, uint32_t line);

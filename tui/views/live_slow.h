@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Connects the list of slow calls with the stream, live or saved: says why each call was slow, and
+ * opens its story in the view of descents.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tui/engine/front.h"
+#include "tui/engine/replay.h"
+#include "tui/screen/screen.h"
+
+struct live_slow {
+	struct screen *screen;
+	struct front *front;   /* NULL: a replay */
+	struct replay *replay; /* NULL: live */
+
+	/* private; zero at the begin */
+	bool open;	/* the view is */
+	size_t shown;	/* calls of the stream when it was filled last, plus 1; 0: not filled */
+	uint64_t at_ns; /* of a replay, then */
+	struct live_slow_why *why; /* by number, for the calls that are shown */
+};
+
+/* SCREEN_SLOW_CALLS, SCREEN_SLOW_CALL. True: the view of descents now has the story of a call. */
+bool live_slow_action(struct live_slow *l, const struct screen_action *a);
+/* Call it every turn. True: the screen may have changed. */
+bool live_slow_turn(struct live_slow *l);
+void live_slow_release(struct live_slow *l);
