@@ -66,6 +66,7 @@ struct bpf_perf_event_data {
 struct sched_info {
 	u64 run_delay;
 	u64 last_arrival;
+	u64 last_queued;
 };
 struct sock_common {
 	unsigned short skc_family, skc_num;

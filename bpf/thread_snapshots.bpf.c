@@ -142,6 +142,21 @@ INLINE u64 ran_until(struct task_struct *task)
 	return since ? since + ran : 0;
 }
 
+/*
+ * How long the task has waited for a CPU. The kernel adds a wait to run_delay when it ends; one that
+ * goes on is added here, so that the sum grows as time passes. `clock`: the present time on the
+ * clock of ran_until().
+ */
+INLINE u64 waited_for_cpu(struct task_struct *task, u64 clock)
+{
+	u64 queued;
+
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return 0;
+	queued = task->__state ? 0 : task->sched_info.last_queued;
+	return task->sched_info.run_delay + (queued && clock > queued ? clock - queued : 0);
+}
+
 /* Key: thread id. The collector fills it between two iterations. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -352,14 +367,12 @@ int on_task(struct bpf_iter__task *ctx)
 	r->state = BPF_CORE_READ(task, __state);
 	r->switches = task->nvcsw + task->nivcsw;
 	usage_fill(r, task);
-	r->runq_ns = 0;
-	if (bpf_core_field_exists(task->sched_info.run_delay))
-		r->runq_ns = task->sched_info.run_delay;
 	r->throttled = !r->state && is_throttled(task);
 	if (r->throttled)
 		fill_quota_of(&r->quota, task);
 	r->ran_ns = ran_until(task);
 	r->clock_ns = ran_until(bpf_get_current_task_btf());
+	r->runq_ns = waited_for_cpu(task, r->clock_ns);
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	r->nr_kernel = 0;
 	r->awaits = PT_AWAITS_UNKNOWN;
