@@ -34,6 +34,7 @@ enum {
 	WALK_KERNEL_DEPTH = 8, /* kernel functions below a system call */
 	WALK_PCS = 8,
 	WALK_TOPS = 8,
+	WALK_GROUPS = 6,
 	WALK_NO_MAX_DEPTH = 256,
 };
 
@@ -119,6 +120,13 @@ struct walk_top {
 	uint64_t snapshots;
 };
 
+/* Threads of the same role: most of their time is below the same function. */
+struct walk_group {
+	uint32_t root; /* node of that function; 0: the largest groups are told, these are others */
+	uint32_t threads;
+	uint64_t wall_ns, cpu_ns, runqueue_ns, sleep_ns; /* the rest of wall_ns they waited */
+};
+
 struct walk_result {
 	uint64_t total_ns; /* time of all threads */
 	/* mean number of threads at work; 0.1: one thread works a tenth of the time */
@@ -140,6 +148,9 @@ struct walk_result {
 	double joined, not_seen;
 	/* share of total_ns spent waiting for a CPU; included in the work */
 	double runqueue;
+	/* by CPU time and waiting for a CPU, most first; 0: no more than one, or not known */
+	unsigned int nr_groups;
+	struct walk_group groups[WALK_GROUPS];
 	double unknown_callers;	      /* share of the time whose callers are not known */
 	char unknown_why[CAUSE_TEXT]; /* why most of these callers are not known */
 	double unsure; /* share of the time in idle waits that may be part of a request */

@@ -298,6 +298,13 @@ static void path_queued(struct walk_making *m, double ns, const struct cause *ca
 			m->chain[0] = m->r->paths[i].frames[0];
 		}
 	}
+	/* of a thread that was never seen on a CPU, it is the root of its sleep */
+	for (unsigned int i = 0; i < from && most <= 0; i++) {
+		if (m->r->paths[i].class == WALK_SLEEP) {
+			most = m->r->paths[i].share;
+			m->chain[0] = m->r->paths[i].frames[0];
+		}
+	}
 	if (!from || most <= 0 || ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
 		return;
 	m->class = WALK_WORK;
@@ -416,6 +423,7 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 	nodes_fill(m);
 	shares_fill(m);
 	walk_count_faults(m);
+	walk_group_threads(m);
 	span = out->span_ns = span_ns(w, m->total);
 	out->busy = out->share[WALK_WORK] * m->total / span;
 	/* what one thread does is reported only beside a crowd */

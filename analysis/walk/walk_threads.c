@@ -111,6 +111,7 @@ void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot
 		l->runs++;
 		t->runs++;
 	} else if (class == WALK_SLEEP) {
+		t->sleep_ns += snapshot->weight_ns;
 		l->sleep_ns += snapshot->weight_ns;
 	} else if (class == WALK_IDLE) {
 		leaf_note_idle(l, snapshot, wait_kind_of_snapshot(snapshot));
@@ -124,5 +125,7 @@ void walk_note_times(struct walk *w, const struct rec_thread *thread)
 	if (!t)
 		return;
 	t->cpu_ns += thread->cpu_ns;
+	t->wall_ns += thread->wall_ns;
+	t->runqueue_ns += thread->runqueue_ns;
 	t->faults += thread->faults;
 }

@@ -36,8 +36,10 @@ enum { WALK_JUDGED = 256, WALK_LEAVES = 24, WALK_THREADS = 1 << 22 /* the kernel
 /* The nodes in which a thread ran, was idle, or was blocked by another thread. */
 struct walk_thread {
 	uint32_t tid, runs /* snapshots on a CPU */, nr;
-	uint64_t cpu_ns; /* by REC_THREAD; 0: it never left its sleep */
-	uint64_t faults; /* page faults, by REC_THREAD */
+	uint64_t cpu_ns;	       /* by REC_THREAD; 0: it never left its sleep */
+	uint64_t wall_ns, runqueue_ns; /* by REC_THREAD */
+	uint64_t sleep_ns;	       /* timed sleep */
+	uint64_t faults;	       /* page faults, by REC_THREAD */
 	struct walk_leaf {
 		uint32_t node;
 		bool for_thread;  /* the thread may wait for a lock of another thread */
@@ -134,6 +136,8 @@ bool walk_is_in_lock(const struct walk_making *m, uint32_t node);
 /* Returns true if the node is the scheduler of coroutines. */
 bool walk_is_scheduler(const struct walk_making *m, uint32_t node);
 void walk_judge_end(struct walk_making *m);
+/* walk_groups.c: joins threads of the same role, and fills in what they did. */
+void walk_group_threads(struct walk_making *m);
 /*
  * walk_faults.c: walk_count_faults() fills in the part of the CPU time that page faults take.
  * walk_judge_faults() makes them the cause of the path of a node whose own code ran, or puts that

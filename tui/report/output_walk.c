@@ -256,15 +256,18 @@ static bool walk_onward(const struct walk_report *r, const struct walk_result *r
 		snprintf(name, sizeof(name), "0x%" PRIx64 "@%s", best->function.offset,
 			 driver_module(r->names, best->function.module));
 	target = target_of(r->model, best->pid);
-	if (model_target_ended(r->model, target))
-		snprintf(out, size, "peaktop descend -f '%s' -- COMMAND", name);
-	else
-		snprintf(out, size, "peaktop descend -p %u -f '%s'",
-			 model_target(r->model, target)->pid, name);
+	out[0] = '\0';
 	/* With several targets name the process, also if it has ended. */
 	if (model_nr_targets(r->model) > 1)
-		snprintf(out + strlen(out), size - strlen(out), " (process %s %u)",
-			 model_target(r->model, target)->comm, model_target(r->model, target)->pid);
+		snprintf(out, size, "for process %s %u: ", model_target(r->model, target)->comm,
+			 model_target(r->model, target)->pid);
+	/* The command stands last, so that it can be copied. */
+	if (model_target_ended(r->model, target))
+		snprintf(out + strlen(out), size - strlen(out),
+			 "peaktop descend -f '%s' -- COMMAND", name);
+	else
+		snprintf(out + strlen(out), size - strlen(out), "peaktop descend -p %u -f '%s'",
+			 model_target(r->model, target)->pid, name);
 	return true;
 }
 
@@ -362,6 +365,7 @@ void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
 			  "are rough"
 			: "no path stayed the largest, or there was little work; try a longer "
 			  "--timeout");
+	out->whole = out->nr;
 	if (walk_onward(r, result, next, sizeof(next)))
 		add(out, "next: %s", next);
 }

@@ -44,6 +44,7 @@ const char *walk_class_text(enum walk_class class);
 struct walk_remarks {
 	char line[10][1024];
 	unsigned int nr;
+	unsigned int whole; /* lines from here on are commands, which are not wrapped */
 };
 void walk_remarks_fill(struct walk_remarks *out, const struct walk_report *r,
 		       const struct walk_result *result);

@@ -174,7 +174,27 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 	return root;
 }
 
-static json_t *walk_json(const struct walk_result *result)
+/* The threads by their roles: shares of their own wall time. */
+static json_t *groups_json(const struct walk_report *r, const struct walk_result *result)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < result->nr_groups; i++) {
+		const struct walk_group *g = &result->groups[i];
+		json_t *o = json_object();
+
+		if (g->root)
+			put_function(o, r, &result->nodes[g->root]);
+		json_put(o, "threads", json_integer(g->threads));
+		json_put_share(o, "on_cpu", report_share(g->cpu_ns, g->wall_ns));
+		json_put_share(o, "run_queue", report_share(g->runqueue_ns, g->wall_ns));
+		json_put_share(o, "sleep", report_share(g->sleep_ns, g->wall_ns));
+		json_append(list, o);
+	}
+	return list;
+}
+
+static json_t *walk_json(const struct walk_report *r, const struct walk_result *result)
 {
 	json_t *o = json_object();
 
@@ -192,6 +212,8 @@ static json_t *walk_json(const struct walk_result *result)
 	json_put_share(o, "sleep", result->share[WALK_SLEEP]);
 	json_put_share(o, "idle", result->share[WALK_IDLE]);
 	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6));
+	if (result->nr_groups)
+		json_put(o, "groups", groups_json(r, result));
 	json_put(o, "lead", json_string(walk_class_text(result->lead)));
 	return o;
 }
@@ -229,7 +251,7 @@ static json_t *document(const struct walk_report *r, const struct output_options
 	json_put(o, "status", json_string(walk_status(result)));
 	json_put(o, "rounds", json_integer(0));
 	json_put(o, "calls_used", json_integer(0));
-	json_put(o, "walk", walk_json(result));
+	json_put(o, "walk", walk_json(r, result));
 	json_put_share(o, "explained", result->explained);
 	for (unsigned int i = 0; i < result->nr_paths; i++)
 		json_append(paths, path_json(r, result, &result->paths[i]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_walk.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/base/buf.h"
@@ -154,9 +155,52 @@ static void put_tops(struct buf *out, const struct walk_report *r, const struct 
 	}
 }
 
-static void put_share(struct buf *out, const struct walk_path *p)
+/* The mean number of threads that are on a path. */
+static double threads_on(const struct walk_result *result, const struct walk_path *p)
 {
-	buf_printf(out, " (%s of all time)", format_percent(p->share).s);
+	return p->share * (double)result->total_ns / result->span_ns;
+}
+
+static void put_share(struct buf *out, const struct walk_result *result, const struct walk_path *p)
+{
+	double threads = threads_on(result, p);
+
+	buf_printf(out, " (%s of all time", format_percent(p->share).s);
+	if (result->nr_groups && threads < 1.05)
+		buf_printf(out, ", %s of a thread", format_percent(threads < 1 ? threads : 1).s);
+	else if (result->nr_groups)
+		buf_printf(out, ", that of %.1f threads", threads);
+	buf_putc(out, ')');
+}
+
+/* What the threads of each role did. */
+static void put_groups(struct buf *out, const struct walk_report *r,
+		       const struct walk_result *result, const struct output_options *o)
+{
+	struct buf line = {.max = MAX_OUTPUT};
+
+	for (unsigned int i = 0; i < result->nr_groups; i++) {
+		const struct walk_group *g = &result->groups[i];
+		double cpu = report_share(g->cpu_ns, g->wall_ns),
+		       queued = report_share(g->runqueue_ns, g->wall_ns),
+		       sleep = report_share(g->sleep_ns, g->wall_ns);
+
+		buf_reset(&line);
+		if (g->root)
+			put_name(&line, r, &result->nodes[g->root]);
+		else
+			buf_puts(&line, "others");
+		buf_printf(&line, ", %u %s: %s on a CPU", g->threads,
+			   g->threads == 1 ? "thread" : "threads", format_percent(cpu).s);
+		if (queued > 0.001)
+			buf_printf(&line, ", %s waiting for a CPU", format_percent(queued).s);
+		if (sleep > 0.001)
+			buf_printf(&line, ", %s timed sleep", format_percent(sleep).s);
+		buf_printf(&line, ", %s in other waits",
+			   format_percent(fmax(0, 1 - cpu - queued - sleep)).s);
+		output_wrap(out, &line, o, "  ", 4);
+	}
+	buf_release(&line);
 }
 
 static void put_sentence(struct buf *out, const struct walk_report *r,
@@ -173,13 +217,13 @@ static void put_sentence(struct buf *out, const struct walk_report *r,
 	if (p->class == WALK_IDLE)
 		buf_puts(out, p->unsure ? "perhaps idle: " : "idle: ");
 	put_answer(out, r, result, p);
-	put_share(out, p);
+	put_share(out, result, p);
 	if (p->flat)
 		put_tops(out, r, result);
 	if (beside) {
 		buf_puts(out, "; and ");
 		put_answer(out, r, result, beside);
-		put_share(out, beside);
+		put_share(out, result, beside);
 	}
 	if (sleep) {
 		buf_printf(out, "; but %s of all time is timed sleep: ",
@@ -236,7 +280,7 @@ static const char *time_words(enum walk_class class)
 static void put_threads(struct buf *out, const struct walk_result *result,
 			const struct walk_path *p)
 {
-	double threads = p->share * (double)result->total_ns / result->span_ns;
+	double threads = threads_on(result, p);
 
 	buf_printf(out, ", %s of the %u threads on average",
 		   threads < 0.5 ? "less than one" : format_count((uint64_t)(threads + 0.5)).s,
@@ -290,6 +334,7 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	buf_reset(&line);
 	put_times(&line, &result);
 	output_wrap(&out, &line, o, "", 0);
+	put_groups(&out, r, &result, o);
 	put_paths(&out, r, &result, o);
 	buf_putc(&out, '\n');
 	buf_reset(&line);
@@ -300,7 +345,10 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 	for (unsigned int i = 0; i < remarks.nr; i++) {
 		buf_reset(&line);
 		sanitise_puts(&line, remarks.line[i]);
-		output_wrap(&out, &line, o, "  ", 2);
+		if (i >= remarks.whole)
+			buf_printf(&out, "  %s\n", line.data ? line.data : "");
+		else
+			output_wrap(&out, &line, o, "  ", 2);
 	}
 	buf_release(&line);
 	output_text_state(&out, r->model, o);
