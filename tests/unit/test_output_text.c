@@ -42,6 +42,51 @@ static void test_text(void **state)
 	model_free(m);
 }
 
+/* A model of an idle server: nearly all of its time is in epoll_wait(). */
+static struct model *idle_server(const char *requested)
+{
+	static const struct mode waits = {100 * MS, 4}, reads = {20 * US, 100}, naps = {50 * MS, 2};
+	struct model *m = model_new();
+
+	feed_host(m);
+	feed_op(m, 1, LAYER_SYSCALL, "syscall:epoll_wait", requested);
+	feed_op(m, 2, LAYER_SYSCALL, "syscall:fsync", "");
+	feed_op(m, 3, LAYER_SYSCALL, "syscall:nanosleep", "");
+	for (unsigned int slice = 0; slice < 20; slice++) {
+		feed_slice(m, 1, slice, &waits, 1, 0);
+		feed_slice(m, 2, slice, &reads, 1, 0);
+		feed_slice(m, 3, slice, &naps, 1, 0);
+		feed_tick(m, slice);
+	}
+	return m;
+}
+
+/* Idle waits and timed sleeps come last, and are shown in full to those who ask for them. */
+static void test_idle_last(void **state)
+{
+	struct model *m = idle_server("");
+	char *text = print(output_watch_text, m, &plain);
+	const char *idle = strstr(text, "\nidle: waiting for events or work, and timed sleep\n");
+
+	assert_non_null(idle);
+	assert_true(strstr(text, "syscall:fsync") < idle);
+	assert_true(strstr(text, "syscall:epoll_wait") > idle);
+	assert_true(strstr(text, "syscall:nanosleep") > strstr(text, "syscall:epoll_wait"));
+	assert_non_null(strstr(text, "syscall:fsync: "));
+	assert_null(strstr(text, "syscall:epoll_wait: "));
+	assert_null(strstr(text, "syscall:nanosleep: "));
+	free(text);
+	model_free(m);
+
+	m = idle_server("syscall:epoll_wait");
+	text = print(output_watch_text, m, &plain);
+	assert_true(strstr(text, "syscall:epoll_wait") < strstr(text, "syscall:fsync"));
+	assert_non_null(strstr(text, "syscall:epoll_wait: "));
+	assert_non_null(strstr(text, "\nidle: "));
+	free(text);
+	model_free(m);
+}
+
 /* The remarks about a peak of 100 calls, so many of which were preempted, and were expected to be.
  */
 static bool tells_preempted(double seen, double expected, const char *words)
@@ -359,6 +404,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_text),
+	    cmocka_unit_test(test_idle_last),
 	    cmocka_unit_test(test_preempted_as_expected),
 	    cmocka_unit_test(test_phases),
 	    cmocka_unit_test(test_cost),

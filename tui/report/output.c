@@ -8,6 +8,7 @@
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
+#include "analysis/walk/class.h"
 #include "tui/report/words.h"
 
 const struct output_quantile output_quantiles[OUTPUT_QUANTILES] = {
@@ -42,7 +43,20 @@ static int by_latency(const void *a, const void *b)
 	       ?: descending(x->oldest_open_ns, y->oldest_open_ns) ?: ascending(x->op, y->op);
 }
 
-int output_ops(struct model *m, const struct output_options *o, struct output_ops *ops)
+static int idle_last(const void *a, const void *b)
+{
+	const struct op *x = *(const struct op *const *)a, *y = *(const struct op *const *)b;
+
+	return ascending(output_is_idle(x), output_is_idle(y)) ?: by_latency(a, b);
+}
+
+bool output_is_idle(const struct op *op)
+{
+	return op_class(op) != WALK_WORK && !op->requested[0];
+}
+
+int output_ops(struct model *m, const struct output_options *o, enum output_order order,
+	       struct output_ops *ops)
 {
 	size_t nr = model_nr_ops(m);
 
@@ -55,7 +69,8 @@ int output_ops(struct model *m, const struct output_options *o, struct output_op
 		if (op && worth_printing(op))
 			ops->list[ops->nr++] = op;
 	}
-	qsort(ops->list, ops->nr, sizeof(*ops->list), by_latency);
+	qsort(ops->list, ops->nr, sizeof(*ops->list),
+	      order == OPS_IDLE_LAST ? idle_last : by_latency);
 	if (o->top && ops->nr > o->top) {
 		ops->left_out = ops->nr - o->top;
 		ops->nr = o->top;

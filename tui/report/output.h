@@ -79,12 +79,16 @@ void output_wrap(struct buf *out, const struct buf *line, const struct output_op
 
 /* The operations to print: those with calls and those that the user named, largest total latency
  * first; with `top` only so many. */
+enum output_order { OPS_BY_TIME, OPS_IDLE_LAST };
 struct output_ops {
 	const struct op **list; /* the caller frees it */
 	size_t nr, left_out;
 };
 /* Returns 0 or -ENOMEM. */
-int output_ops(struct model *m, const struct output_options *o, struct output_ops *ops);
+int output_ops(struct model *m, const struct output_options *o, enum output_order order,
+	       struct output_ops *ops);
+/* True for idle waits and timed sleeps that nobody asked for. */
+bool output_is_idle(const struct op *op);
 
 /* "syscall", "function", ... */
 const char *output_layer(enum layer layer);

@@ -130,7 +130,7 @@ int output_watch_csv(struct model *m, const struct output_options *o, FILE *f)
 	double elapsed = (double)(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m));
 	struct output_ops ops;
 	struct buf out = {.max = MAX_OUTPUT};
-	int err = output_ops(m, o, &ops);
+	int err = output_ops(m, o, OPS_BY_TIME, &ops);
 
 	if (err)
 		return err;

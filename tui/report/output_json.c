@@ -446,7 +446,7 @@ int output_watch_json(struct model *m, const struct output_options *o, FILE *f)
 	struct output_ops ops;
 	const struct op *full;
 	json_t *head;
-	int err = output_ops(m, o, &ops);
+	int err = output_ops(m, o, OPS_BY_TIME, &ops);
 
 	if (err)
 		return err;

@@ -178,9 +178,12 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, s
 		   "      calls\n"
 		   "calls    /s   wall%%     p50     p99 peaks %soperation\n",
 		   with_open ? "oldest " : "");
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
+		if (i && output_is_idle(ops[i]) && !output_is_idle(ops[i - 1]))
+			buf_puts(out, "idle: waiting for events or work, and timed sleep\n");
 		put_row(out, m, ops[i], model_covered_ns(ops[i], elapsed), output_columns(o),
 			with_open);
+	}
 }
 
 /* --- one operation in full */
@@ -270,7 +273,7 @@ int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 	const struct op *full;
 	bool requested;
 	struct buf out = {.max = MAX_OUTPUT};
-	int err = output_ops(m, o, &ops);
+	int err = output_ops(m, o, OPS_IDLE_LAST, &ops);
 
 	if (err)
 		return err;
@@ -288,6 +291,9 @@ int output_watch_text(struct model *m, const struct output_options *o, FILE *f)
 	requested = any_requested(ops.list, ops.nr);
 	for (size_t i = 0; i < ops.nr && (requested || shown < most); i++) {
 		if (requested ? !ops.list[i]->requested[0] : !ops.list[i]->total.calls)
+			continue;
+		/* the latencies of idle waits are told to those who ask for them */
+		if (output_is_idle(ops.list[i]) && !o->details)
 			continue;
 		full = model_op_peaks(m, ops.list[i]->op);
 		if (full)
