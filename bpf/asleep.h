@@ -198,7 +198,7 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 {
 	struct pt_asleep *a = asleep_of(task->pid);
 	struct file *file;
-	u64 call;
+	u64 call, waiting;
 
 	if (!a || !regs)
 		return;
@@ -211,11 +211,14 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 	if (call == CALL_FUTEX)
 		bpf_probe_read_user(a->words, sizeof(a->words), (void *)regs->di);
 	a->fd = (s64)call < 0 ? PT_NO_FD : awaited_fd(a, call, task, regs);
-	a->retransmits = a->held_back = 0;
+	a->retransmits = a->held_back = a->queued = a->room = 0;
 	file = a->fd != PT_NO_FD ? file_of(task, a->fd) : 0;
 	if (mode_of(file) == S_IFSOCK) {
 		a->retransmits = retransmits_of(sock_of(file));
 		a->held_back = is_held_back((u64)sock_of(file));
+		waiting = datagrams_of((u64)sock_of(file));
+		a->queued = waiting >> 32;
+		a->room = waiting;
 	}
 }
 
@@ -342,7 +345,13 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 	    r->object.retransmits > a->retransmits)
 		r->retransmits = r->object.retransmits - a->retransmits;
 	/* what was so when it fell asleep counts */
-	r->object.held_back = a && a->since == since ? a->held_back : 0;
+	if (!a || a->since != since) {
+		r->object.held_back = r->object.room = 0;
+	} else {
+		r->object.held_back = a->held_back;
+		r->object.queued = a->queued;
+		r->object.room = a->room;
+	}
 	if (!by)
 		by = r->owner;
 	if (by && by != tid)

@@ -28,7 +28,9 @@ struct pt_asleep {
 	pt_u32 retransmits;	      /* so far, of the TCP connection it waits for */
 	pt_u32 parked;	  /* wait reason + 1 of the goroutine in f0 if it is parked; else 0 */
 	pt_u32 held_back; /* 1: its own data wait for an acknowledgement of earlier ones (Nagle) */
-	pt_u32 uring_fd;  /* descriptor in its last io_uring request; PT_NO_FD: none */
+	/* messages that waited at the other end of a datagram socket, and its room for them */
+	pt_u32 queued, room;
+	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };
@@ -51,10 +53,23 @@ struct pt_object {
 	pt_u32 retransmits;    /* TCP: retransmits since the connection was made */
 	pt_u32 end;	       /* Unix socket: enum pt_end */
 	pt_u32 held_back; /* TCP: 1: its data wait for an acknowledgement of earlier ones (Nagle) */
-	pt_u32 spare;
+	pt_u32 network;	  /* inode of its network namespace; 0: a Unix socket */
+	/* Unix datagrams: messages that wait at the other end, and its room for them; 0: not known
+	 */
+	pt_u32 queued, room;
+	pt_u64 peer_inode;		 /* of the other end of a Unix socket; 0: not known */
 	unsigned char peer[16], own[16]; /* addresses, 4 or 16 bytes */
 	char file[PT_FILE_NAME]; /* last part of the name of a file or FIFO, perhaps cut off */
 	char path[PT_SOCKET_PATH + 4]; /* of a Unix socket; an abstract name begins with byte 0 */
+};
+
+/*
+ * A pipe or a socket by its inode, or else the TCP sockets that listen on a port of a network
+ * namespace for connections to an address (IPv4; 0: another one).
+ */
+struct pt_sought {
+	pt_u64 inode;
+	pt_u32 network, port, address, spare;
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "bpf/measure.h"
 
+enum { SOCK_DGRAM = 2 };
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10, IPPROTO_TCP = 6, TCP_LISTEN = 10 };
 enum {
 	S_IFMT = 0170000,
@@ -77,6 +78,27 @@ INLINE struct sock *sock_of(struct file *file)
 	return BPF_CORE_READ(socket, sk);
 }
 
+/*
+ * How many messages wait at the other end of a Unix datagram socket (in the upper half), and for
+ * how many it has room (in the lower half); 0: it is none.
+ */
+SEPARATE u64 datagrams_of(u64 socket)
+{
+	struct unix_sock *here = (struct unix_sock *)socket;
+	struct sock *sk = (struct sock *)socket, *there;
+
+	if (!bpf_core_type_exists(struct unix_sock) ||
+	    BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
+	    BPF_CORE_READ(sk, sk_type) != SOCK_DGRAM)
+		return 0;
+	there = BPF_CORE_READ(here, peer);
+	if (!there)
+		return 0;
+	/* the queue is full when it is longer than the limit */
+	return (u64)BPF_CORE_READ(there, sk_receive_queue.qlen) << 32 |
+	       (BPF_CORE_READ(there, sk_max_ack_backlog) + 1);
+}
+
 /* Whose end of a Unix socket this is (enum pt_end). */
 INLINE u32 unix_end(struct sock *sk)
 {
@@ -106,6 +128,9 @@ INLINE void unix_fill(struct pt_object *o, struct sock *sk)
 	there = (struct unix_sock *)BPF_CORE_READ(here, peer);
 	if (!address && there)
 		address = BPF_CORE_READ(there, addr);
+	if (there)
+		o->peer_inode =
+		    BPF_CORE_READ((struct sock *)there, sk_socket, file, f_inode, i_ino);
 	length = address ? BPF_CORE_READ(address, len) - sizeof(unsigned short) : 0;
 	HIDE(length);
 	if (!length || length > PT_SOCKET_PATH)
@@ -119,6 +144,7 @@ INLINE void socket_fill(struct pt_object *o, struct file *file)
 {
 	struct sock *sk = sock_of(file);
 	struct pid *pid;
+	u64 waiting;
 
 	if (!sk)
 		return;
@@ -128,9 +154,13 @@ INLINE void socket_fill(struct pt_object *o, struct file *file)
 		if (pid)
 			o->peer_pid = BPF_CORE_READ(pid, numbers[0].nr);
 		o->end = unix_end(sk);
+		waiting = datagrams_of((u64)sk);
+		o->queued = waiting >> 32;
+		o->room = waiting;
 		unix_fill(o, sk);
 		return;
 	}
+	o->network = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
 	o->protocol = BPF_CORE_READ(sk, sk_protocol);
 	o->port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	o->own_port = BPF_CORE_READ(sk, __sk_common.skc_num);

@@ -68,7 +68,15 @@ struct sched_info {
 	u64 last_arrival;
 	u64 last_queued;
 };
+struct net {
+	struct {
+		u32 inum;
+	} ns;
+};
 struct sock_common {
+	struct {
+		struct net *net;
+	} skc_net;
 	unsigned short skc_family, skc_num;
 	volatile unsigned char skc_state;
 	__be16 skc_dport;
@@ -84,10 +92,19 @@ struct pid {
 	unsigned int level; /* 0: not in a namespace */
 	struct upid numbers[1];
 };
+struct socket;
 struct sock {
 	struct sock_common __sk_common;
-	u16 sk_protocol;
+	u16 sk_protocol, sk_type;
 	struct pid *sk_peer_pid;
+	struct socket *sk_socket;
+	struct {
+		u32 qlen;
+	} sk_receive_queue;
+	u32 sk_ack_backlog, sk_max_ack_backlog;
+	struct {
+		int counter;
+	} sk_drops;
 };
 struct inet_connection_sock {
 	struct {
@@ -115,6 +132,7 @@ struct unix_sock {
 };
 struct socket {
 	struct sock *sk;
+	struct file *file;
 };
 struct rw_semaphore {
 	struct {

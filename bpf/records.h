@@ -508,7 +508,7 @@ struct pt_control {
 	pt_u32 chosen; /* 1: count only calls of the threads in the map `chosen` */
 	pt_u32 chosen_spare;
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
-	pt_u64 pipe_inode;   /* the pipe whose ends the iterator over files looks for */
+	struct pt_sought sought; /* what the iterator over files looks for */
 	pt_u32 sys_slot[PT_SYSCALLS];
 	/* Calls of this operation that take longer are sent. 0: not known, see `keep`. */
 	pt_u64 keep_ns[PT_SLOTS];

@@ -223,11 +223,13 @@ struct pt_task_now {
 	struct pt_replaced replaced;
 };
 
-/* A process that has one end of the pipe control.pipe_inode open. */
+/* A process that has control.sought open. */
 enum { PT_PIPE_READS = 1, PT_PIPE_WRITES = 2 }; /* as FMODE_READ and FMODE_WRITE of the kernel */
 struct pt_pipe_end {
 	pt_u32 tgid, parent;
 	pt_u32 mode; /* PT_PIPE_... */
+	/* of a listener: connections that wait, its room for them, and how many found none */
+	pt_u32 queued, room, dropped;
 	char comm[PT_COMM];
 };
 

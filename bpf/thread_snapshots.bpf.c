@@ -395,9 +395,32 @@ int on_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* ---- who has a pipe open */
+/* ---- who has a pipe or a socket open */
 
 enum { PIPEFS_MAGIC = 0x50495045 };
+
+INLINE bool is_sought(struct pt_sought *s, struct file *file)
+{
+	u32 mode = mode_of(file), address;
+	struct sock *sk;
+
+	if (mode != S_IFIFO && mode != S_IFSOCK)
+		return false;
+	if (s->inode)
+		return BPF_CORE_READ(file, f_inode, i_ino) == s->inode &&
+		       (mode == S_IFSOCK ||
+			BPF_CORE_READ(file, f_inode, i_sb, s_magic) == PIPEFS_MAGIC);
+	if (mode != S_IFSOCK)
+		return false;
+	sk = sock_of(file);
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_LISTEN ||
+	    BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP ||
+	    BPF_CORE_READ(sk, __sk_common.skc_num) != s->port ||
+	    BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) != s->network)
+		return false;
+	BPF_CORE_READ_INTO(&address, sk, __sk_common.skc_rcv_saddr);
+	return !address || !s->address || address == s->address;
+}
 
 /* Files of threads that share their table with the first one are listed once. */
 SEC("iter/task_file")
@@ -407,11 +430,16 @@ int on_file(struct bpf_iter__task_file *ctx)
 	struct file *file = ctx->file;
 	struct pt_control *c = the_control();
 	struct pt_pipe_end end = {};
+	struct sock *sk;
 
-	if (!task || !file || !c || mode_of(file) != S_IFIFO ||
-	    BPF_CORE_READ(file, f_inode, i_ino) != c->pipe_inode ||
-	    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != PIPEFS_MAGIC)
+	if (!task || !file || !c || !is_sought(&c->sought, file))
 		return 0;
+	if (!c->sought.inode) {
+		sk = sock_of(file);
+		end.queued = BPF_CORE_READ(sk, sk_ack_backlog);
+		end.room = BPF_CORE_READ(sk, sk_max_ack_backlog) + 1;
+		end.dropped = BPF_CORE_READ(sk, sk_drops.counter);
+	}
 	end.tgid = task->tgid;
 	end.parent = BPF_CORE_READ(task, real_parent, tgid);
 	end.mode = BPF_CORE_READ(file, f_mode) & (PT_PIPE_READS | PT_PIPE_WRITES);

@@ -6,7 +6,12 @@
 #include "bpf/waits.h"
 
 /* enum asleep_flags */
-enum { SLEEPS_IN_FAULT = 1 << 0, SLEEPS_TIMED = 1 << 1, SLEEPS_HELD_BACK = 1 << 2 };
+enum {
+	SLEEPS_IN_FAULT = 1 << 0,
+	SLEEPS_TIMED = 1 << 1,
+	SLEEPS_HELD_BACK = 1 << 2,
+	SLEEPS_QUEUE_FULL = 1 << 3
+};
 
 /* True for system calls that name one object by their first argument. */
 INLINE bool has_descriptor(u64 call)
@@ -72,6 +77,21 @@ INLINE bool takes_answer(u64 call)
 {
 	return !call || call == 19 /* readv */ || call == 45 /* recvfrom */ ||
 	       call == 47 /* recvmsg */ || call == 299 /* recvmmsg */;
+}
+
+/* True for calls that send data. */
+INLINE bool gives_data(u64 call)
+{
+	return call == 1 || call == 20 /* writev */ || call == 44 /* sendto */ ||
+	       call == 46 /* sendmsg */ || call == 307 /* sendmmsg */;
+}
+
+/* True if the other end of a Unix datagram socket has no room. */
+INLINE bool is_queue_full(u64 socket)
+{
+	u64 waiting = socket ? datagrams_of(socket) : 0;
+
+	return (u32)waiting && waiting >> 32 >= (u32)waiting;
 }
 
 /*
@@ -145,6 +165,8 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 	in->flags = in->asked ? SLEEPS_TIMED : 0;
 	if (takes_answer(regs->orig_ax) && is_held_back(socket_at(task, regs->di)))
 		in->flags |= SLEEPS_HELD_BACK;
+	if (gives_data(regs->orig_ax) && is_queue_full(socket_at(task, regs->di)))
+		in->flags |= SLEEPS_QUEUE_FULL;
 	in->object = object_number(c, task, BPF_CORE_READ_BITFIELD(task, in_iowait), now);
 	return true;
 }

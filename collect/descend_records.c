@@ -190,7 +190,8 @@ static const struct pt_record_stack *stack_of(const struct descent_arming *d,
 		   : NULL;
 }
 
-void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s, struct sleep_strings *text)
+void sleep_fill(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		struct sleep_strings *text)
 {
 	const char *call = r->syscall >= 0 && r->syscall < PT_SYSCALLS
 			       ? syscall_name((unsigned int)r->syscall)
@@ -207,7 +208,8 @@ void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s, struct sle
 				.asked_ns = r->asked,
 				.slack_ns = r->slack,
 				.retransmits = r->retransmits};
-	sleep_object(r, s, text->name, sizeof(text->name));
+	sleep_object(k, r, s, text->name, sizeof(text->name));
+	sleep_queue(k, r, s, text->owner, sizeof(text->owner));
 	sleep_waking(r, s, text->waker, sizeof(text->waker));
 	s->interrupt = text->irq;
 	if (r->waker_irq)
@@ -240,7 +242,7 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	    .node = r->fnode ? d->nodes[r->fnode - 1].node : 0,
 	};
 	stack = stack_of(d, r);
-	sleep_fill(r, &w->sleep, &text);
+	sleep_fill(c->kernel, r, &w->sleep, &text);
 	kernel_work_of_sleep(c, r, stack, &work);
 	kernel_work_send(&work, &w->sleep);
 	/* the wait is caused by peaktop's probe, so it is no cause of the program's latency */

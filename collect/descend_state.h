@@ -63,13 +63,14 @@ struct call_strings {
 	char irq[96];
 };
 struct sleep_strings {
-	char name[256], waker[PT_COMM + 1], owner[TARGET_COMM], irq[96], doing[96];
+	char name[256], waker[PT_COMM + 1], owner[64], irq[96], doing[96];
 };
 /* Fill in what the BPF programs tell of a call, but for its operation and its fnodes, and of a
  * sleep. */
 void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_call *call,
 	       struct call_strings *text);
-void sleep_fill(const struct pt_record_sleep *r, struct rec_sleep *s, struct sleep_strings *text);
+void sleep_fill(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		struct sleep_strings *text);
 
 void descend_links_release(struct descent_arming *d);
 

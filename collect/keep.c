@@ -126,7 +126,7 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 					  .weight_ns = r->slept,
 					  .kind = WITNESS_SLEEP,
 					  .functions = ""};
-		sleep_fill(r, &w->sleep, &k->text[n]);
+		sleep_fill(c->kernel, r, &w->sleep, &k->text[n]);
 		kernel_work_of_sleep(c, r, NULL, &k->work[n]);
 		kernel_work_send(&k->work[n], &w->sleep);
 		r->head.tid = 0;

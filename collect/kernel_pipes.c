@@ -3,14 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analysis/base/array.h"
 #include "collect/kernel_side_impl.h"
+#include "collect/process/clock.h"
 
 enum { KNOWN_NS = 1000000000, MAX_PROCESSES = 64, ENDS_READ = 64 };
 
-/* The processes that have the pipe open. */
+/* The processes that have the pipe or the socket open. */
 struct pipe_search {
 	struct pt_pipe_end processes[MAX_PROCESSES]; /* `mode`: of all their descriptors of it */
 	unsigned int nr;
@@ -31,8 +33,8 @@ static void end_take(struct pipe_search *s, const struct pt_pipe_end *end)
 		s->too_many = true;
 }
 
-/* Reads the list of all descriptors of the pipe. Returns 0 or a negative errno. */
-static int ends_read(struct kernel_side *k, uint64_t inode, struct pipe_search *s)
+/* Reads the list of all descriptors of what is sought. Returns 0 or a negative errno. */
+static int ends_read(struct kernel_side *k, const struct pt_sought *sought, struct pipe_search *s)
 {
 	struct pt_pipe_end ends[ENDS_READ];
 	ssize_t got;
@@ -42,7 +44,7 @@ static int ends_read(struct kernel_side *k, uint64_t inode, struct pipe_search *
 		k->files = bpf_program__attach_iter(k->skel->progs.on_file, NULL);
 	if (!k->files)
 		return -errno;
-	k->control->pipe_inode = inode;
+	k->control->sought = *sought;
 	fd = bpf_iter_create(bpf_link__fd(k->files));
 	if (fd < 0)
 		return -errno;
@@ -95,36 +97,57 @@ static bool is_child(const struct pipe_search *s, const struct pt_pipe_end *end,
 	return end->parent == self;
 }
 
-static struct pipe_end_known *pipe_known(struct kernel_side *k, uint64_t inode, uint32_t mode,
-					 uint32_t self)
+static struct pipe_end_known *pipe_known(struct kernel_side *k, const struct pipe_end_known *key)
 {
 	for (unsigned int i = 0; i < PIPES_KNOWN; i++) {
 		struct pipe_end_known *p = &k->pipes[i];
 
-		if (p->inode == inode && p->mode == mode && p->self == self)
+		if (p->mode == key->mode && p->self == key->self &&
+		    !memcmp(&p->sought, &key->sought, sizeof(p->sought)))
 			return p;
 	}
 	return NULL;
 }
 
-const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
-					     uint32_t self, uint64_t now)
+/* Finds the only process but `key->self` that has `key->sought` open with `key->mode`. */
+static const struct pipe_end_known *end_find(struct kernel_side *k,
+					     const struct pipe_end_known *key)
 {
-	uint32_t mode = reads ? PT_PIPE_READS : PT_PIPE_WRITES;
-	struct pipe_end_known *p = pipe_known(k, inode, mode, self);
-	const struct pt_pipe_end *end;
+	struct pipe_end_known *p = pipe_known(k, key);
 	struct pipe_search s = {.nr = 0};
+	const struct pt_pipe_end *end;
+	uint64_t now = now_ns();
 
 	if (!p)
 		p = &k->pipes[k->next_pipe++ % PIPES_KNOWN];
 	else if (now - p->at_ns < KNOWN_NS)
 		return p->pid ? p : NULL;
-	*p = (struct pipe_end_known){.inode = inode, .mode = mode, .self = self, .at_ns = now};
-	end = ends_read(k, inode, &s) ? NULL : only_process(&s, self, mode);
+	*p = *key;
+	p->at_ns = now;
+	end = ends_read(k, &p->sought, &s) ? NULL : only_process(&s, p->self, p->mode);
 	if (!end)
 		return NULL;
 	p->pid = end->tgid;
-	p->is_child = is_child(&s, end, self);
+	p->is_child = is_child(&s, end, p->self);
+	p->queued = end->queued;
+	p->room = end->room;
+	p->dropped = end->dropped;
 	snprintf(p->comm, sizeof(p->comm), "%.*s", PT_COMM, end->comm);
 	return p;
+}
+
+const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
+					     uint32_t self)
+{
+	return end_find(k, &(struct pipe_end_known){.sought = {.inode = inode},
+						    .mode = reads ? PT_PIPE_READS : PT_PIPE_WRITES,
+						    .self = self});
+}
+
+const struct pipe_end_known *kernel_socket(struct kernel_side *k, const struct pt_sought *sought,
+					   uint32_t self)
+{
+	return end_find(k, &(struct pipe_end_known){.sought = *sought,
+						    .mode = PT_PIPE_READS | PT_PIPE_WRITES,
+						    .self = self});
 }

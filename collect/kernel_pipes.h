@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who has the other end of a pipe open: found in the files of all processes of the host. */
+/* Who has the other end of a pipe or a socket open: found in the files of all processes. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/records.h"
+
 struct kernel_side;
 
 enum { PIPES_KNOWN = 16 };
 
-/* The process at one end of a pipe, as last looked up. All zero: none. */
+/* The process at one end of a pipe, or with a socket, as last looked up. All zero: none. */
 struct pipe_end_known {
-	uint64_t inode, at_ns;
-	uint32_t mode, self; /* for whom it was looked up */
-	uint32_t pid;	     /* 0: no process, or several */
-	bool is_child;	     /* `self` has started it, or the process that has */
+	struct pt_sought sought;
+	uint64_t at_ns;
+	uint32_t mode, self;		/* for whom it was looked up */
+	uint32_t pid;			/* 0: no process, or several */
+	uint32_t queued, room, dropped; /* of a listener, as in struct pt_pipe_end */
+	bool is_child;			/* `self` has started it, or the process that has */
 	char comm[17];
 };
 
 /*
  * Find the only process, besides `self`, that can read (`reads`) or else write the pipe with this
  * inode. A process that has both ends open, as a shell has that has just made the pipe, counts only
- * if there is no other; one of whose children has the same end does not count. `now`:
- * CLOCK_MONOTONIC; an answer is kept for a second. Returns NULL if there is none, if there are
- * several, or if the kernel cannot tell.
+ * if there is no other; one of whose children has the same end does not count. An answer is kept
+ * for a second. Returns NULL if there is none, if there are several, or if the kernel cannot tell.
  */
 const struct pipe_end_known *kernel_pipe_end(struct kernel_side *k, uint64_t inode, bool reads,
-					     uint32_t self, uint64_t now);
+					     uint32_t self);
+/* The same for a socket. */
+const struct pipe_end_known *kernel_socket(struct kernel_side *k, const struct pt_sought *sought,
+					   uint32_t self);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "analysis/base/syscall_names.h"
+#include "collect/kernel_pipes.h"
 #include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 #include "collect/reader.h"
@@ -146,24 +147,35 @@ static bool is_loopback(int family, const unsigned char *a)
 	return family == AF_INET ? a[0] == 127 : !memcmp(a, one, sizeof(one));
 }
 
-/* Describe a Unix socket by its path and by the process that made the other end. */
-static void unix_name(const struct pt_object *o, uint32_t pid, char *name, size_t n)
+/*
+ * Describe a Unix socket by its path and by the process that made the other end, or, of datagrams,
+ * that has the other end open.
+ */
+static void unix_name(struct kernel_side *k, const struct pt_object *o, uint32_t pid, char *name,
+		      size_t n)
 {
 	char comm[TARGET_COMM] = "", path[PT_SOCKET_PATH + 1];
+	const struct pipe_end_known *end;
+	uint32_t peer = o->peer_pid;
 
 	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1,
 		 o->path[0] ? o->path : o->path + 1);
-	if (o->peer_pid && o->peer_pid != pid)
-		target_thread_comm((pid_t)o->peer_pid, (pid_t)o->peer_pid, comm, sizeof(comm));
+	if (!peer && k && o->room && o->peer_inode) {
+		end = kernel_socket(k, &(struct pt_sought){.inode = o->peer_inode}, pid);
+		peer = end ? end->pid : 0;
+	}
+	if (peer && peer != pid)
+		target_thread_comm((pid_t)peer, (pid_t)peer, comm, sizeof(comm));
 	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path,
 		 comm[0] ? " of " : "", comm);
 	if (comm[0])
-		snprintf(name + strlen(name), n - strlen(name), " %u", o->peer_pid);
+		snprintf(name + strlen(name), n - strlen(name), " %u", peer);
 }
 
 /* The kind and name of a socket as the kernel recorded it: its peer, and whether the peer is
  * on this host. */
-static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t n)
+static uint32_t socket_kind(struct kernel_side *k, const struct pt_record_sleep *r, char *name,
+			    size_t n)
 {
 	static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 	const struct pt_object *o = &r->object;
@@ -173,7 +185,7 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 
 	name[0] = '\0';
 	if (family == AF_UNIX) {
-		unix_name(o, r->head.tgid, name, n);
+		unix_name(k, o, r->head.tgid, name, n);
 		return OBJECT_LOCAL;
 	}
 	if (family != AF_INET && family != AF_INET6)
@@ -196,12 +208,13 @@ static uint32_t socket_kind(const struct pt_record_sleep *r, char *name, size_t 
 }
 
 /* The kind and name of the object that a call slept on, by its descriptor. */
-static uint32_t object_kind(const struct pt_record_sleep *r, char *name, size_t n)
+static uint32_t object_kind(struct kernel_side *k, const struct pt_record_sleep *r, char *name,
+			    size_t n)
 {
 	uint32_t kind;
 
 	if (r->object.family)
-		return socket_kind(r, name, n);
+		return socket_kind(k, r, name, n);
 	kind = file_kind(r, name, n);
 	if ((r->object.mode & S_IFMT) == S_IFIFO)
 		return OBJECT_PIPE;
@@ -286,19 +299,20 @@ static bool waits_for_several(const char *call)
 
 /* Describe the object that the kernel recorded for a wait for several: the first, or the first
  * that was ready. Of a thread snapshot it is the peer that alone can end the wait. */
-static void object_of_several(const struct pt_record_sleep *r, struct rec_sleep *s, char *name,
-			      size_t n)
+static void object_of_several(struct kernel_side *k, const struct pt_record_sleep *r,
+			      struct rec_sleep *s, char *name, size_t n)
 {
 	if (r->fd == PT_NO_FD || !r->object.mode)
 		return;
 	/* the descriptor is that of the epoll, not of the file that was ready */
 	if (r->object.family || s->call[0] != 'e')
-		s->object = object_kind(r, name, n);
+		s->object = object_kind(k, r, name, n);
 	else if ((r->object.mode & S_IFMT) == S_IFIFO)
 		s->object = OBJECT_PIPE;
 }
 
-void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n)
+void sleep_object(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		  char *name, size_t n)
 {
 	const char *call = s->call;
 
@@ -312,12 +326,43 @@ void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *na
 	else if (!strcmp(call, "msync"))
 		mapped_file(r->head.tgid, r->args[0], name, n);
 	else if (waits_for_several(call))
-		object_of_several(r, s, name, n);
+		object_of_several(k, r, s, name, n);
 	else if (takes_a_descriptor(call))
-		s->object = object_kind(r, name, n);
+		s->object = object_kind(k, r, name, n);
 	/* it was a file, even if its descriptor has been closed since */
 	if (strstr(call, "sync") && s->object != OBJECT_FILE && strcmp(call, "msync") != 0)
 		name[0] = '\0';
+}
+
+uint32_t sleep_queue(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		     char *holder, size_t n)
+{
+	const struct pt_object *o = &r->object;
+	struct pt_sought sought = {.network = o->network, .port = o->port};
+	const struct pipe_end_known *end;
+
+	s->queued = o->queued;
+	s->room = o->room;
+	if (s->object != OBJECT_LOCAL)
+		return 0;
+	if (o->room && o->queued >= o->room &&
+	    (strstr(s->call, "write") || !strncmp(s->call, "send", 4)))
+		sought = (struct pt_sought){.inode = o->peer_inode};
+	else if (!o->port || strcmp(s->call, "connect") != 0)
+		return 0;
+	else if (o->family == AF_INET)
+		memcpy(&sought.address, o->peer, sizeof(sought.address));
+	end = kernel_socket(k, &sought, r->head.tgid);
+	if (!end)
+		return 0;
+	if (!sought.inode) {
+		s->queued = end->queued;
+		s->room = end->room;
+		s->overflows = end->dropped;
+	}
+	snprintf(holder, n, "%s %u", end->comm, end->pid);
+	s->holder = holder;
+	return end->pid;
 }
 
 /* Wait reasons (runtime2.go) for which a call can park. Values from 21 on exist since Go 1.20;

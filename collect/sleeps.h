@@ -12,9 +12,19 @@
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 
+struct kernel_side;
+
 /* Fill in the arguments, the object behind the descriptor and its name, or the file of a missing
  * page, for `s`, whose `call` is set. The name is written to `name`, which `s` then points to. */
-void sleep_object(const struct pt_record_sleep *r, struct rec_sleep *s, char *name, size_t n);
+void sleep_object(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		  char *name, size_t n);
+/*
+ * Fill in how full the queue is in which a message or a connection had no room, for `s`, whose
+ * object is known. Returns the process that takes from it, named in `holder`, which `s` then points
+ * to; 0: not known.
+ */
+uint32_t sleep_queue(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
+		     char *holder, size_t n);
 /* Fill in in what context the waking came, which task was current, and what the kernel noted. The
  * comm is written to `waker`, which `s` then points to. */
 void sleep_waking(const struct pt_record_sleep *r, struct rec_sleep *s, char *waker, size_t n);

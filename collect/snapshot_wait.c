@@ -85,7 +85,9 @@ static void holder_doing(uint32_t pid, uint32_t tid, struct rec_sleep *s, struct
 	if (!now.known)
 		return;
 	call = now.nr >= 0 && now.nr < PT_SYSCALLS ? syscall_name((unsigned int)now.nr) : NULL;
-	if (now.running)
+	if (thread_state((pid_t)pid, (pid_t)tid) == 'T')
+		snprintf(text->doing, sizeof(text->doing), "is stopped");
+	else if (now.running)
 		snprintf(text->doing, sizeof(text->doing), "is running or waiting for a CPU");
 	else if (call)
 		snprintf(text->doing, sizeof(text->doing), "is in %s", call);
@@ -310,12 +312,13 @@ uint64_t snapshot_argument(const struct pt_task_now *t, int i)
 	return t->regs[registers[i]];
 }
 
-void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
-		   struct wait_text *text)
+void snapshot_wait(struct kernel_side *k, const struct pt_task_now *t,
+		   struct rec_thread_snapshot *out, struct wait_text *text)
 {
 	struct pt_record_sleep as_sleep = {.head = {.tgid = t->tgid, .tid = t->tid}};
 	int64_t nr = (int64_t)t->regs[PT_REG_ORIG_AX];
 	struct rec_sleep *s = &out->sleep;
+	uint32_t taker;
 	const char *call = nr >= 0 && nr < PT_SYSCALLS ? syscall_name((unsigned int)nr) : NULL;
 
 	*text = (struct wait_text){0};
@@ -336,7 +339,10 @@ void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
 		as_sleep.object = t->object;
 	}
 	memcpy(as_sleep.args, out->args, sizeof(as_sleep.args));
-	sleep_object(&as_sleep, s, text->name, sizeof(text->name));
+	sleep_object(k, &as_sleep, s, text->name, sizeof(text->name));
+	taker = sleep_queue(k, &as_sleep, s, text->holder, sizeof(text->holder));
+	if (taker)
+		holder_doing(taker, taker, s, text);
 	if (s->object == OBJECT_SOCKET || s->object == OBJECT_LOCAL)
 		awaited_socket(t, out);
 	else if (!strcmp(s->call, "futex"))
@@ -361,7 +367,7 @@ void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
 	if (out->sleep.object != OBJECT_PIPE || snapshot_polls(t) ||
 	    sscanf(text->name, "pipe:[%lu]", &inode) != 1)
 		return;
-	end = kernel_pipe_end(k, inode, writes, t->tgid, now_ns());
+	end = kernel_pipe_end(k, inode, writes, t->tgid);
 	if (!end)
 		return;
 	snprintf(text->waker, sizeof(text->waker), "%s %u", end->comm, end->pid);

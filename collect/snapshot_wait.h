@@ -21,8 +21,8 @@ struct wait_text {
  * Fill `sleep`, `args`, `serves` and `awaits` of a snapshot of this thread. The strings point into
  * `text`. A sleeping thread that is in no system call waits for a page.
  */
-void snapshot_wait(const struct pt_task_now *t, struct rec_thread_snapshot *out,
-		   struct wait_text *text);
+void snapshot_wait(struct kernel_side *k, const struct pt_task_now *t,
+		   struct rec_thread_snapshot *out, struct wait_text *text);
 /* Argument `i` of the system call in which the thread is. */
 uint64_t snapshot_argument(const struct pt_task_now *t, int i);
 /* Name the process at the other end of the pipe that the thread waits for, if there is only one. */

@@ -21,7 +21,7 @@ bool thread_describe(struct collector *c, struct snapshot_thread *t)
 	*snapshot = (struct rec_thread_snapshot){.reason = SNAPSHOTS_FOR_WALK,
 						 .kind = WITNESS_SLEEP,
 						 .state = snapshots_letter(t->now.state)};
-	snapshot_wait(&t->now, snapshot, text);
+	snapshot_wait(c->kernel, &t->now, snapshot, text);
 	/* the time of children that are targets is in the walk already */
 	while (i < text->nr_children && target_by_pid(c, text->children[i]))
 		i++;

@@ -311,7 +311,7 @@ void snapshot_running(struct collector *c, const struct pt_record_thread_snapsho
 	t = table_find(l, now.tid);
 	if (t)
 		memcpy(now.comm, t->now.comm, sizeof(now.comm));
-	snapshot_wait(&now, &snapshot, &text);
+	snapshot_wait(c->kernel, &now, &snapshot, &text);
 	snapshot_work(&now, &snapshot, &text);
 	snapshot.weight_ns = (uint64_t)(l->scale * 1e9 / l->hz);
 	snapshots_send(c, &snapshot, &now, SLEEP_OVER, r->stack, r->bytes);

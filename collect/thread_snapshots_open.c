@@ -207,7 +207,7 @@ void open_report_call(struct collector *c, const struct pt_task_now *now, uint32
 					       .state = snapshots_letter(now->state)};
 	struct wait_text text;
 
-	snapshot_wait(now, &snapshot, &text);
+	snapshot_wait(c->kernel, now, &snapshot, &text);
 	snapshot_pipe(c->kernel, now, &snapshot, &text);
 	snapshot_work(now, &snapshot, &text);
 	if (now->state && now->ran_ns && now->clock_ns > now->ran_ns)

@@ -250,7 +250,7 @@ static bool socket_serves(struct collector *c, const struct pt_waits_object *r)
 		return false;
 	now.regs[PT_REG_ORIG_AX] = 0; /* as if it slept in read() */
 	now.regs[PT_REG_DI] = r->fd;
-	snapshot_wait(&now, &snapshot, &text);
+	snapshot_wait(c->kernel, &now, &snapshot, &text);
 	return snapshot.serves;
 }
 
@@ -263,7 +263,7 @@ static void send_object(struct collector *c, const struct pt_waits_object *r)
 	struct rec_sleep s = {.call = "read", .name = ""};
 	char name[256] = "";
 
-	sleep_object(&sleep, &s, name, sizeof(name));
+	sleep_object(c->kernel, &sleep, &s, name, sizeof(name));
 	send_record(c, &(struct record){.type = REC_OBJECT,
 					.object = {
 					    .object = r->number,

@@ -91,6 +91,7 @@ static enum cause_kind cause_of_kind(enum wait_kind kind)
 	    [WAIT_FIFO_READER] = CAUSE_WAIT,
 	    [WAIT_LOCAL] = CAUSE_WAIT,
 	    [WAIT_LOCAL_FULL] = CAUSE_WAIT,
+	    [WAIT_DATAGRAM_FULL] = CAUSE_WAIT,
 	    [WAIT_NETWORK] = CAUSE_NETWORK,
 	    [WAIT_NETWORK_FULL] = CAUSE_NETWORK,
 	    [WAIT_HELD_BACK] = CAUSE_NETWORK,
@@ -194,6 +195,8 @@ static const char *name_of(const struct rec_sleep *s, enum cause_kind cause, enu
 			return "another goroutine";
 		if (!wait_is_ended_by_holder(kind))
 			return "";
+		if (kind == WAIT_DATAGRAM_FULL && s->holder && *s->holder && ender != ENDER_TASK)
+			return s->holder;
 		return s->bracket && ender != ENDER_TASK ? "" : s->waker;
 	case CAUSE_TIMEOUT:
 		return kind == WAIT_LOCK ? s->holder : s->name;
@@ -304,14 +307,15 @@ static void put_waker(char *out, size_t n, const struct rec_sleep *s, enum wait_
 		   *holder = text_or_empty(s->holder), *interrupt = text_or_empty(s->interrupt);
 
 	out[0] = '\0';
-	if (ender == ENDER_TASK && *waker)
+	/* a connection that waited for room is made in a timer, whatever task that interrupts */
+	if (ender == ENDER_TASK && *waker && kind != WAIT_CONNECT)
 		snprintf(out, n, "%s by %s %u%s%s",
 			 wait_is_ended_by_holder(kind) ? "woken" : "ended", waker,
 			 (unsigned int)s->waker_tid, *doing ? ", which " : "", doing);
 	else if ((ender == ENDER_IRQ || ender == ENDER_IPI || ender == ENDER_SOFTIRQ) && *interrupt)
 		snprintf(out, n, "ended by interrupt %s", interrupt);
 	else if (*holder && *doing)
-		snprintf(out, n, "held by %s, which %s", holder, doing);
+		snprintf(out, n, "%s %s, which %s", wait_kind_info(kind)->holds, holder, doing);
 }
 
 /* What is the matter with the other end of a pipe. NULL: nothing. */
@@ -327,6 +331,17 @@ static const char *text_of_end(enum wait_kind wait)
 	default:
 		return NULL;
 	}
+}
+
+/* Describes a queue without room: ", 11 of 11 messages". */
+static void put_queue(char *out, size_t n, const struct rec_sleep *s, enum wait_kind wait)
+{
+	const char *items = wait_kind_info(wait)->items;
+	size_t at = strlen(out);
+
+	if (items && s->room && s->queued >= s->room && !s->retransmits)
+		snprintf(out + at, n - at, ", %u of %u %s", (unsigned int)s->queued,
+			 (unsigned int)s->room, items);
 }
 
 /*
@@ -357,6 +372,23 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_k
 		snprintf(out, n, "%s", call);
 }
 
+/* Why a connection takes so long: what was sent, and the listener's queue if it is on this host. */
+static void put_backlog(char *out, size_t n, const struct rec_sleep *s)
+{
+	const char *holder = text_or_empty(s->holder);
+	unsigned int sent = (unsigned int)s->retransmits + 1, room = (unsigned int)s->room;
+
+	if (room && s->queued >= room)
+		snprintf(out, n, "SYN sent %u times: accept queue of %s full, %u of %u", sent,
+			 holder, (unsigned int)s->queued, room);
+	else if (room && s->overflows)
+		snprintf(out, n, "SYN sent %u times: accept queue of %s, which holds %u, was full",
+			 sent, holder, room);
+	else
+		snprintf(out, n, "SYN sent %u times: lost, or the peer's accept queue is full",
+			 sent);
+}
+
 /*
  * Describes the times: how long the program asked to sleep and how long it slept, or how many TCP
  * segments were retransmitted.
@@ -365,8 +397,7 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s, enum wait_
 {
 	out[0] = '\0';
 	if (s->retransmits && !strcmp(text_or_empty(s->call), "connect"))
-		snprintf(out, n, "SYN sent %u times: lost, or the peer's accept queue is full",
-			 (unsigned int)s->retransmits + 1);
+		put_backlog(out, n, s);
 	else if (s->retransmits)
 		snprintf(out, n, "%u TCP retransmission%s to %s", (unsigned int)s->retransmits,
 			 s->retransmits > 1 ? "s" : "", text_or_empty(s->name));
@@ -397,6 +428,7 @@ void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause 
 	out->kind = cause_by_ender(s, kind, ender);
 	set(out, out->kind, name_of(s, out->kind, kind, ender));
 	put_call(call, sizeof(call), s, kind, out->kind);
+	put_queue(call, sizeof(call), s, kind);
 	put_times(times, sizeof(times), s, ender);
 	put_waker(who, sizeof(who), s, kind, ender);
 	out->tid = ender == ENDER_TASK ? s->waker_tid : 0;

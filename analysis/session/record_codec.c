@@ -161,7 +161,8 @@ static STRUCT_TABLE(rec_sleep,
 	FIELDS(rec_sleep, syscall, call),
 	NUMBERS(rec_sleep, args, WAITS_ARGS),
 	FIELDS(rec_sleep, object, name, flags, bracket, interrupt, waker_pid, waker_tid, waker),
-	FIELDS(rec_sleep, holder, slept_ns, asked_ns, slack_ns, retransmits, doing, work, about));
+	FIELDS(rec_sleep, holder, slept_ns, asked_ns, slack_ns, retransmits, doing, work, about),
+	FIELDS(rec_sleep, queued, room, overflows));
 
 static STRUCT_TABLE(rec_witness,
 	FIELDS(rec_witness, op, tid, at_ns, weight_ns, kind),

@@ -92,6 +92,12 @@ struct rec_sleep {
 				 preempted by make 812"; "" */
 	uint32_t work;	      /* enum sleep_work */
 	const char *about;    /* of `work`: details in words; "" if none */
+	/*
+	 * Of the queue of datagrams or connections in which it waits for room: how many are in it,
+	 * how many it holds, and how often it had no room so far; room 0: not known. `holder` is
+	 * who takes from it.
+	 */
+	uint32_t queued, room, overflows;
 };
 
 /* The parameters of a walk (analysis/walk/walk.h). */

@@ -103,6 +103,7 @@ enum asleep_flags {
 	ASLEEP_IN_FAULT = 1 << 0,  /* in a page fault, not in a system call; args[0]: the address */
 	ASLEEP_TIMED = 1 << 1,	   /* it has a timer: asked_ns */
 	ASLEEP_HELD_BACK = 1 << 2, /* as SLEEP_HELD_BACK */
+	ASLEEP_QUEUE_FULL = 1 << 3, /* of datagrams, at the other end */
 };
 
 /*

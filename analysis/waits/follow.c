@@ -111,6 +111,7 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	memcpy(f.args, a->args, sizeof(f.args));
 	f.in_fault = a->flags & ASLEEP_IN_FAULT;
 	f.held_back = a->flags & ASLEEP_HELD_BACK;
+	f.queue_full = a->flags & ASLEEP_QUEUE_FULL;
 	if (a->object && a->object < w->nr_objects) {
 		f.has_object = true;
 		f.object = w->objects[a->object].kind;

@@ -26,6 +26,7 @@ static const struct {
     {"__flush_work", HINT_FLUSH},
     {"__flush_workqueue", HINT_FLUSH},
     {"flush_workqueue", HINT_FLUSH},
+    {"unix_wait_for_peer", HINT_QUEUE_FULL},
     {"handle_mm_fault", HINT_PAGE},
     {"exc_page_fault", HINT_PAGE},
     {"asm_exc_page_fault", HINT_PAGE},

@@ -12,12 +12,18 @@
 
 #define KIND(text_, account_, time_)                                                               \
 	{                                                                                          \
-		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_            \
+		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_,           \
+		.holds = "held by"                                                                 \
 	}
 #define EXACT(text_, account_)                                                                     \
 	{                                                                                          \
 		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_WORK,              \
-		.exact = true                                                                      \
+		.exact = true, .holds = "held by"                                                  \
+	}
+#define QUEUE(text_, account_, holds_, items_)                                                     \
+	{                                                                                          \
+		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_WORK,              \
+		.exact = true, .holds = holds_, .items = items_                                    \
 	}
 
 const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
@@ -42,11 +48,14 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_FIFO_READER] = KIND("waiting for a reader of a FIFO", OTHER_PATH, WORK),
 	    [WAIT_LOCAL] = KIND("waiting for data from a local socket", OTHER_PATH, WORK),
 	    [WAIT_LOCAL_FULL] = KIND("waiting for room in a local socket", OTHER_PATH, WORK),
+	    [WAIT_DATAGRAM_FULL] =
+		QUEUE("waiting for room in a datagram socket", OTHER_PATH, "read by", "messages"),
 	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
 	    [WAIT_NETWORK_FULL] = KIND("waiting for room in a network socket", NETWORK, WORK),
 	    [WAIT_HELD_BACK] = EXACT(
 		"waiting for an answer, own data held back until acknowledged (Nagle)", NETWORK),
-	    [WAIT_CONNECT] = EXACT("waiting until a connection is accepted", NETWORK),
+	    [WAIT_CONNECT] = QUEUE("waiting until a connection is accepted", NETWORK, "accepted by",
+				   "connections"),
 	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
 	    [WAIT_MESSAGE_FULL] = KIND("waiting for room for a message", OTHER_PATH, WORK),
 	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", IDLE, IDLE),
@@ -148,6 +157,8 @@ static enum wait_kind kind_of_object(const struct wait_facts *f, bool writes)
 		kind = kind_by_hint(f);
 	if (kind == WAIT_UNKNOWN && f->has_object && f->object < sizeof(kinds) / sizeof(kinds[0]))
 		kind = writes ? kinds[f->object].writes : kinds[f->object].reads;
+	if (kind == WAIT_LOCAL_FULL && f->queue_full)
+		return WAIT_DATAGRAM_FULL;
 	if (f->serves && (kind == WAIT_LOCAL || kind == WAIT_NETWORK))
 		return WAIT_EVENTS;
 	/* a call that reads no file itself, as mmap() with MAP_POPULATE */
@@ -296,6 +307,8 @@ static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 		return WAIT_WRITEBACK;
 	if (f->in_fault || (f->syscall < 0 && f->hints & HINT_PAGE))
 		return WAIT_PAGE;
+	if (f->hints & HINT_QUEUE_FULL && f->syscall != SYS_connect)
+		return WAIT_DATAGRAM_FULL;
 	return f->hints & HINT_VFORK ? WAIT_VFORK : WAIT_UNKNOWN;
 }
 

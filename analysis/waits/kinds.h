@@ -33,7 +33,8 @@ enum wait_kind {
 	WAIT_FIFO_READER,
 	WAIT_LOCAL, /* data from a local socket */
 	WAIT_LOCAL_FULL,
-	WAIT_NETWORK, /* data from another host */
+	WAIT_DATAGRAM_FULL, /* a Unix socket: its reader has not taken earlier messages */
+	WAIT_NETWORK,	    /* data from another host */
 	WAIT_NETWORK_FULL,
 	WAIT_HELD_BACK, /* for an answer, with own data that wait for an acknowledgement */
 	WAIT_CONNECT,	/* connect(): until the peer has room for the connection */
@@ -95,6 +96,9 @@ struct wait_kind_info {
 	enum wait_account account; /* where the chain ends at this sleep */
 	enum wait_time time;
 	bool exact; /* the text says what is waited for, more than the kind of a cause does */
+	/* of what is waited for: what its holder does with it ("held by"), and, of a queue, what is
+	 * in it */
+	const char *holds, *items;
 };
 
 const struct wait_kind_info *wait_kind_info(enum wait_kind kind);
@@ -128,6 +132,7 @@ enum wait_hint {
 	HINT_FROZEN_FILES = 1 << 22,  /* wants to write to a file system that is frozen */
 	HINT_GRACE = 1 << 23,
 	HINT_FLUSH = 1 << 24,
+	HINT_QUEUE_FULL = 1 << 25, /* the queue of the other end of a Unix socket is full */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
@@ -145,7 +150,8 @@ struct wait_facts {
 	bool for_thread; /* of a futex: the expected value is the tid of a thread of this process */
 	bool exclusive;	 /* of a futex without arguments: it was used as a lock */
 	bool kernel_thread;
-	bool held_back; /* as SLEEP_HELD_BACK */
+	bool held_back;	 /* as SLEEP_HELD_BACK */
+	bool queue_full; /* of datagrams, at the other end */
 };
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);

@@ -16,7 +16,8 @@ struct task_queue {
 
 static bool is_full(enum wait_kind kind)
 {
-	return kind == WAIT_PIPE_FULL || kind == WAIT_LOCAL_FULL || kind == WAIT_NETWORK_FULL;
+	return kind == WAIT_PIPE_FULL || kind == WAIT_LOCAL_FULL || kind == WAIT_DATAGRAM_FULL ||
+	       kind == WAIT_NETWORK_FULL;
 }
 
 static bool is_empty(enum wait_kind kind)

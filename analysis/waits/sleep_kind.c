@@ -61,6 +61,7 @@ enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel,
 			       .state = s->flags & SLEEP_IN_IOWAIT ? SWITCH_IN_IOWAIT : 0,
 			       .hints = wait_hints(has_stack ? kernel : ""),
 			       .serves = serves,
+			       .queue_full = s->room && s->queued >= s->room,
 			       .held_back = s->flags & SLEEP_HELD_BACK,
 			       .contends = s->flags & SLEEP_CONTENDS,
 			       .for_thread = s->flags & SLEEP_FOR_THREAD};

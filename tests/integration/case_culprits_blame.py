@@ -61,6 +61,8 @@ CASES = (
      {"words": "throttled by the CPU quota", "frames": None, "cause": "cpu quota", "name": "the thread itself", "detail": "3 ms of CPU time each 30 ms"}),
     ("small writes are held back until the peer's delayed acknowledgement", "nagle", "nagle_not",
      {"words": "own data held back", "frames": ("read",), "cause": "network", "name": "127.0.0.77:"}),
+    ("no room in a datagram socket, whose reader sleeps", "dgram", "dgram_room",
+     {"words": "waiting for room in a datagram socket", "frames": ("write",), "cause": "wait", "name": "reader", "detail": "11 of 11 messages"}),
     ("a grace period of RCU, for which its thread of the kernel is not to blame", "rcu", "rcu_not",
      {"words": "grace period of RCU", "frames": ("syscall",), "cause": "wait", "detail": "membarrier"}),
     ("mmap_lock, while another process reads smaps", "smaps", "smaps_not",
@@ -85,10 +87,26 @@ def thawed():
         control("frozen file system", "frozen_not", folder=folder)
 
 
+@live("no room in a datagram socket, whose reader is stopped and never wakes anybody")
+def stuck():
+    Asked.truth = "write, waiting for room in a datagram socket, 11 of 11 messages, read by reader, which is stopped"
+    target = Target("culprit_blame", 60, "dgram_stopped")
+    target.go()
+    wait_for(lambda: "unix_wait_for_peer" in open("/proc/%d/stack" % target.pid, encoding="ascii").read(), "the target to wait")
+    for command in (("descend", "--open"), ("descend", "-f", "serve", "--open"), ("descend", "--timeout", 20)):
+        text = said(target, *command)
+        for words in ("waiting for room in a datagram socket", "11 of 11 messages", "read by reader", "which is stopped"):
+            check(words in text, "%s does not say %s: %s" % (" ".join(map(str, command)), words, text[:1500]))
+    text = said(target, "chains", "--for", 4)
+    for words in ("waiting for room in a datagram socket", "of reader"):
+        check(words in text, "chains does not say %s: %s" % (words, text[:1500]))
+    target.end()
+
+
 @live("connect() to a full accept queue: the SYN is sent again")
 def backlog():
     blamed("waiting until a connection is accepted", "backlog", ("connect",), "network", name="127.0.0.77:", verbs=False,
-           detail="SYN sent 2 times", args=("--start-ops", 20, "--decision-ops", 2, "--timeout", 60))
+           detail="SYN sent 2 times: accept queue of acceptor", args=("--start-ops", 20, "--decision-ops", 5, "--timeout", 90))
 
 
 main()

@@ -20,6 +20,7 @@
 enum {
 	WAIT_NS = 3000000,
 	DATAGRAMS = 12, /* the kernel lets 10 wait (net.unix.max_dgram_qlen) */
+	FEW_DATAGRAMS = 8,
 	PART = 200
 };
 
@@ -79,16 +80,22 @@ static struct sockaddr_un unix_address(socklen_t *length)
 	return a;
 }
 
+static int reader_stops = -1, datagrams = DATAGRAMS;
+
 static void dgram_reader(int fd, uint64_t pause)
 {
 	char c;
 
 	if (child_run("reader"))
 		return;
+	if (reader_stops >= 0) {
+		byte_send(reader_stops);
+		raise(SIGSTOP);
+	}
 	for (;;) {
 		byte_take(ask[0]);
 		sleep_ns(pause);
-		for (int i = 0; i < DATAGRAMS; i++)
+		for (int i = 0; i < datagrams; i++)
 			if (recv(fd, &c, 1, 0) != 1)
 				exit(0);
 		byte_send(answer[1]);
@@ -117,13 +124,26 @@ static void dgram_begin(void)
 
 static void dgram_room_begin(void)
 {
+	datagrams = FEW_DATAGRAMS;
 	dgram_open(0);
+}
+
+/* The reader stops itself: it never wakes anybody. */
+static void dgram_stopped_begin(void)
+{
+	int stopped[2];
+
+	if (pipe(stopped))
+		die("pipe");
+	reader_stops = stopped[1];
+	dgram_open(0);
+	byte_take(stopped[0]);
 }
 
 WATCHED void dgram_serve(uint64_t i)
 {
 	byte_send(ask[1]);
-	for (int k = 0; k < DATAGRAMS; k++)
+	for (int k = 0; k < datagrams; k++)
 		byte_send(sock);
 	byte_take(answer[0]);
 	KEEP(bystander(i));
@@ -455,6 +475,7 @@ static const struct kind kinds[] = {
     {"deadline", deadline_begin, NULL, deadline_serve},
     {"deadline_room", deadline_room_begin, NULL, deadline_serve},
     {"dgram", dgram_begin, NULL, dgram_serve},
+    {"dgram_stopped", dgram_stopped_begin, NULL, dgram_serve},
     {"dgram_room", dgram_room_begin, NULL, dgram_serve},
     {"polled", polled_begin, ask_before, polled_serve},
     {"polled_free", polled_free_begin, ask_before, polled_serve},

@@ -78,6 +78,9 @@ static void put_kind(struct buf *out, const struct rec_thread_snapshot *snapshot
 		buf_puts(out, kind == WAIT_QUOTA ? " of " : ": ");
 		put_safe(out, s->name);
 	}
+	if (wait_kind_info(kind)->items && s->room)
+		buf_printf(out, ", %u of %u %s,", (unsigned int)s->queued, (unsigned int)s->room,
+			   wait_kind_info(kind)->items);
 	if (s->about[0]) {
 		buf_puts(out, " (");
 		put_safe(out, s->about);
@@ -88,7 +91,10 @@ static void put_kind(struct buf *out, const struct rec_thread_snapshot *snapshot
 		put_safe(out, s->waker);
 	}
 	if (s->holder[0]) {
-		buf_puts(out, wait_is_stop(kind) ? ": " : " held by ");
+		if (wait_is_stop(kind))
+			buf_puts(out, ": ");
+		else
+			buf_printf(out, " %s ", wait_kind_info(kind)->holds);
 		put_safe(out, s->holder);
 		if (s->doing && s->doing[0]) {
 			buf_puts(out, ", which ");
