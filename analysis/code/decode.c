@@ -93,6 +93,16 @@ void decode_text(struct decoder *d, const struct insn *insn, char *out, size_t s
 		n += (size_t)snprintf(out + n, size - n, " 0x%02x", insn->bytes[i]);
 }
 
+/* True for an instruction that sets a register to 0 and reads it only in name: xor %ecx, %ecx. */
+static bool is_clearing(const cs_insn *ci)
+{
+	const char *second = strstr(ci->op_str, ", ");
+
+	return second && (!strncmp(ci->mnemonic, "xor", 3) || !strncmp(ci->mnemonic, "sub", 3)) &&
+	       strlen(second + 2) == (size_t)(second - ci->op_str) &&
+	       !strncmp(ci->op_str, second + 2, (size_t)(second - ci->op_str));
+}
+
 int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effects *out)
 {
 	const uint8_t *at = insn->bytes;
@@ -102,7 +112,8 @@ int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effec
 	cs_regs rd, wr;
 	uint8_t nr_rd = 0, nr_wr = 0;
 
-	*out = (struct insn_effects){.sp_written = true, .args = 0xff, .ret = true};
+	*out =
+	    (struct insn_effects){.sp_written = true, .args = 0xff, .args_read = 0xff, .ret = true};
 	if (!cs_disasm_iter(d->full, &at, &left, &next, ci) ||
 	    cs_regs_access(d->full, ci, rd, &nr_rd, wr, &nr_wr) != CS_ERR_OK)
 		return -EILSEQ;
@@ -111,6 +122,8 @@ int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effec
 		 ci->op_str[0] ? " " : "", ci->op_str);
 	for (uint8_t i = 0; i < nr_wr; i++)
 		add_register(out, wr[i]);
+	for (uint8_t i = 0; i < nr_rd && !is_clearing(ci); i++)
+		out->args_read |= arch_argument_bit(rd[i]);
 	if (arch_swaps(insn))
 		for (uint8_t i = 0; i < nr_rd; i++)
 			add_register(out, rd[i]);

@@ -49,6 +49,7 @@ struct insn_effects {
 	bool sp_known;	      /* ... by `sp_delta` */
 	int64_t sp_delta;     /* a call counts as 0: the value after it has returned */
 	uint8_t args;	      /* integer argument registers that are written, as bits */
+	uint8_t args_read;    /* those that are read; not by setting one to 0, as xor does */
 	bool ret;	      /* the register of the return value is written */
 	char text[INSN_TEXT]; /* disassembled */
 };

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
+
 #define US 1000ULL
 #define MS 1000000ULL
 #define S 1000000000ULL
@@ -123,4 +125,13 @@ const char *constants_near_block(const struct constants *set, uint64_t low_ns, u
 				 uint64_t mode_ns)
 {
 	return find_near(set, low_ns, high_ns, mode_ns, true);
+}
+
+const char *constants_period(const struct constants *set, uint64_t period_ns)
+{
+	const char *name = constants_near(set, period_ns, period_ns, period_ns);
+	const struct constant *c =
+	    find_first(i, set->item, set->nr, !strcmp(set->item[i].name, name));
+
+	return c && fabs((double)period_ns / (double)c->high_ns - 1) <= 0.005 ? name : "";
 }

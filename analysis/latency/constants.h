@@ -41,11 +41,15 @@ void constants_add(struct constants *set, const struct rec_constant *rec);
  * above, because a timer ends late and never early; for a measured time or a range, 4% on both
  * sides. A peak wider than two doublings is not caused by one time and gets no name. If several
  * times match, the nearest wins; measured times come first.
- *
- * Also names a period: constants_near(set, p, p, p).
  */
 const char *constants_near(const struct constants *set, uint64_t low_ns, uint64_t high_ns,
 			   uint64_t mode_ns);
-/* The same for a peak of block requests, which may also match times of storage devices. */
+/*
+ * The time that equals a period to within half a percent, "" if there is none. What recurs by a
+ * clock does so exactly; a program that sleeps for 4 ms recurs a little later than each 4 ms.
+ */
+const char *constants_period(const struct constants *set, uint64_t period_ns);
+/* As constants_near() for a peak of block requests, which may also match times of storage devices.
+ */
 const char *constants_near_block(const struct constants *set, uint64_t low_ns, uint64_t high_ns,
 				 uint64_t mode_ns);

@@ -345,13 +345,26 @@ static bool computes(const struct op_state *op, const struct peak *p,
 	return op->pub.layer != LAYER_BLOCK && all > 0 && oncpu > 0.8 * all;
 }
 
+/* A period of so much of the latency or less says nothing more than the latency. */
+#define BACK_TO_BACK 1.25
+
+/* True if the program says how long the call takes: then no constant of the system does. */
+static bool is_asked_for(const struct op *op)
+{
+	return !strcmp(op->name, "syscall:nanosleep") ||
+	       !strcmp(op->name, "syscall:clock_nanosleep");
+}
+
 static void set_period(const struct model *m, struct peak *p, double period)
 {
 	uint64_t ns = (uint64_t)llround(period);
 
-	p->period_ns = period;
+	/* calls that follow one another at once recur as soon as they are over */
+	if (period < BACK_TO_BACK * (double)p->mode_ns)
+		ns = 0;
+	p->period_ns = ns ? period : 0;
 	if (ns)
-		p->period_near = constants_near(&m->constants, ns, ns, ns);
+		p->period_near = constants_period(&m->constants, ns);
 }
 
 static int find_values(const struct model *m, struct op_state *op)
@@ -370,7 +383,7 @@ static int find_values(const struct model *m, struct op_state *op)
 	model_preemption(m, op, &calls);
 	for (unsigned int i = 0; i < op->pub.nr_peaks; i++) {
 		set_period(m, &op->peak[i], peak_period(m, op, &op->peak[i], calls.call, n, at));
-		if (computes(op, &op->peak[i], &calls))
+		if (computes(op, &op->peak[i], &calls) || is_asked_for(&op->pub))
 			op->peak[i].near = "";
 	}
 	table = value_table_new(calls.call, calls.weight, n, &op->pub);

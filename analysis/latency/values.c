@@ -393,23 +393,24 @@ static bool is_about_errors(const struct rule *r)
 
 /*
  * Returns true for rules without information: the on-CPU time of calls that compute, which repeats
- * the latency, and the return value of a function that may have none.
+ * the latency; times that are a small part of it, as each call that sleeps waits for a CPU for a
+ * moment; and the return value of a function that may have none.
  */
 static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct value_verdict *v)
 {
-	double oncpu = 0, all = 0;
+	double time = 0, all = 0;
 
 	if (f == F_RET && t->unverified)
 		return !is_about_errors(&v->rule);
-	if (f != F_ONCPU)
+	if (f != F_ONCPU && f != F_RUNQUEUE)
 		return false;
 	for (unsigned int i = 0; i < t->n; i++) {
-		if (!t->in[i] || !(t->call[i]->known & SAMPLE_ONCPU))
+		if (!t->in[i] || !(t->call[i]->known & known_bit(f)))
 			continue;
-		oncpu += t->weight[i] * (double)t->call[i]->oncpu_ns;
+		time += t->weight[i] * (double)key_of(t, f, t->call[i]);
 		all += t->weight[i] * (double)t->call[i]->latency_ns;
 	}
-	return oncpu > 0.9 * all;
+	return time < 0.1 * all || (f == F_ONCPU && time > 0.9 * all);
 }
 
 static double separation(const struct value_verdict *v)

@@ -17,7 +17,7 @@
 #include "analysis/latency/samples.h"
 
 enum {
-	VALUES_MAX = 6, /* values shown for one peak */
+	VALUES_MAX = 6, /* values of one peak; the text shows fewer */
 	VALUES_NAME = 64,
 	VALUES_TEXT = 200,
 };

@@ -118,6 +118,37 @@ static void test_preempted_as_expected(void **state)
 	assert_false(tells_preempted(2, 0, ""));
 }
 
+/* At most three remarks, those first that explain most of the peak. */
+static void test_few_remarks(void **state)
+{
+	struct peak_value value[3] = {
+	    {.name = "kind", .text = "LOCK", .separation = 0.9, .in_program = true},
+	    {.name = "thread", .text = "7", .separation = 0.5},
+	    {.name = "sleeps", .text = "1 or more", .separation = 0.3}};
+	struct peak p = {.calls = 100,
+			 .seen_preempted = -1,
+			 .run_queue_share = 0.4,
+			 .period_ns = 5e6,
+			 .period_near = "",
+			 .near = "a constant",
+			 .nr_values = 3,
+			 .values = value};
+	struct model *m = model_new();
+	struct buf b;
+
+	buf_init(&b, 1 << 12);
+	assert_int_equal(words_peak_remarks(&b, m, &p, PEAKS_BY_NUMBER), 0);
+	assert_string_equal(b.data, "`kind` is LOCK\nrecurs every 5 ms\nthread: 7\n");
+	assert_int_equal(words_related_shown(&p), 0);
+	p.nr_values = 1;
+	p.nr_related = 4;
+	p.run_queue_share = -1;
+	p.near = "";
+	assert_int_equal(words_related_shown(&p), 1);
+	buf_release(&b);
+	model_free(m);
+}
+
 static void test_phases(void **state)
 {
 	const struct rec_phases none = {.begin = "load", .end = "store"},
@@ -406,6 +437,7 @@ int main(void)
 	    cmocka_unit_test(test_text),
 	    cmocka_unit_test(test_idle_last),
 	    cmocka_unit_test(test_preempted_as_expected),
+	    cmocka_unit_test(test_few_remarks),
 	    cmocka_unit_test(test_phases),
 	    cmocka_unit_test(test_cost),
 	    cmocka_unit_test(test_period),

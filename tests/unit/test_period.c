@@ -274,6 +274,19 @@ static void test_known(void **s)
 	assert_string_equal(near(0, 0, 0), "");
 }
 
+/* What a clock makes recurs exactly; what sleeps for as long recurs later. */
+static void test_period_of_constant(void **s)
+{
+	constants_init(&set);
+	assert_string_equal(constants_period(&set, 4 * MS), "timer tick (HZ=250)");
+	assert_string_equal(constants_period(&set, 100 * MS + 300 * US),
+			    "cgroup CPU bandwidth period or SCHED_RR quantum (100 ms)");
+	assert_string_equal(constants_period(&set, 4 * MS + 60 * US), "");
+	assert_string_equal(constants_period(&set, 4 * MS + 120 * US), "");
+	assert_string_equal(constants_period(&set, 4 * MS - 30 * US), "");
+	assert_string_equal(constants_period(&set, 20 * MS), "");
+}
+
 static void test_measured(void **s)
 {
 	struct rec_constant tick = {"timer tick", 4 * MS, 4 * MS, 1};
@@ -329,7 +342,7 @@ int main(void)
 	    cmocka_unit_test(test_bursts),     cmocka_unit_test(test_drift),
 	    cmocka_unit_test(test_slices),     cmocka_unit_test(test_random),
 	    cmocka_unit_test(test_known),      cmocka_unit_test(test_measured),
-	    cmocka_unit_test(test_devices),
+	    cmocka_unit_test(test_devices),    cmocka_unit_test(test_period_of_constant),
 	};
 	const char *given = getenv("PEAKTOP_SEED");
 

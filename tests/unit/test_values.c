@@ -498,7 +498,7 @@ static void test_ranked(void **state)
 		c->ret = chance(s, slow ? 0.7 : 0.1) ? -4 : 0;
 		c->args[0] = chance(s, slow ? 0.9 : 0.1) ? 3 : 4;
 		c->sleeps = slow;
-		c->oncpu_ns = slow ? 90000 : 8000;
+		c->oncpu_ns = slow ? 900000 : 8000;
 	}
 	find(s, LAYER_SYSCALL, "syscall:read");
 	assert_int_equal(s->out.nr, 4);
@@ -512,6 +512,37 @@ static void test_ranked(void **state)
 	assert_true(fabs(s->out.value[2].separation - 0.8) < 0.08);
 	assert_true(fabs(s->out.value[3].separation - 0.6) < 0.1);
 	free(s);
+}
+
+/* Each call that sleeps waits for a CPU and uses it for a moment: no news. */
+static void test_small_times_say_nothing(void **state)
+{
+	static const struct {
+		uint32_t known;
+		uint64_t slow, fast; /* parts of the latency */
+		bool told;
+	} c[] = {
+	    {SAMPLE_RUNQUEUE, 1000, 0, false},
+	    {SAMPLE_RUNQUEUE, 4, 0, true},
+	    {SAMPLE_ONCPU, 50, 0, false},
+	    {SAMPLE_ONCPU, 3, 0, true},
+	};
+
+	for (size_t k = 0; k < sizeof(c) / sizeof(c[0]); k++) {
+		struct set *s = set_new(40 + k);
+
+		for (int i = 0; i < 600; i++) {
+			bool slow = i % 2 == 0;
+			struct call_sample *one = add(s, slow);
+			uint64_t ns = slow ? one->latency_ns / c[k].slow : c[k].fast;
+
+			one->known = c[k].known;
+			one->runqueue_ns = one->oncpu_ns = ns;
+		}
+		find(s, LAYER_SYSCALL, "syscall:read");
+		assert_int_equal(s->out.nr, c[k].told);
+		free(s);
+	}
 }
 
 static void test_at_most_six(void **state)
@@ -562,6 +593,7 @@ int main(void)
 	    cmocka_unit_test(test_thread),
 	    cmocka_unit_test(test_other_layers),
 	    cmocka_unit_test(test_ranked),
+	    cmocka_unit_test(test_small_times_say_nothing),
 	    cmocka_unit_test(test_at_most_six),
 	};
 

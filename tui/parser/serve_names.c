@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/base/parameters.h"
+#include "analysis/code/entry_args.h"
 #include "tui/parser/serve_internal.h"
 
 enum {
@@ -286,6 +287,21 @@ static size_t text_size(const char *text)
 	return text ? strlen(text) : 0;
 }
 
+/* Without debug information: in which registers no parameter can be, because nobody reads them. */
+static void parameters_by_code(struct server *s, uint64_t vaddr, struct buf *to)
+{
+	const char *reason;
+	int error;
+	struct placer *p = server_placer(s, s->request.module, &error, &reason);
+	uint8_t args = p ? code_entry_args(p, vaddr) : ENTRY_ARGS_UNKNOWN;
+
+	if (args == ENTRY_ARGS_UNKNOWN)
+		return;
+	parameters_begin(to, "", PARAMETER_UNKNOWN, 0);
+	for (unsigned int i = 0; i < SAMPLE_ARGS; i++)
+		parameters_begin(to, "", args & 1U << i ? PARAMETER_UNKNOWN : PARAMETER_NONE, 0);
+}
+
 static const char *parameters_of(struct server *s, struct module *m,
 				 const struct module_function *f)
 {
@@ -293,6 +309,8 @@ static const char *parameters_of(struct server *s, struct module *m,
 	const char *kept;
 
 	module_parameters(m, f, &text);
+	if (!text.len && !module_identity(m)->is_go)
+		parameters_by_code(s, f->vaddr, &text);
 	kept = keep(s, text.data);
 	buf_release(&text);
 	return kept;

@@ -190,36 +190,107 @@ static void period_words(struct buf *out, const struct peak *p)
 /* Calls that are preempted about as often as their CPU time lets expect are no news. */
 #define PREEMPTED_MORE 1.5
 
+enum { REMARK_PERIOD, REMARK_NEAR, REMARK_RUN_QUEUE, REMARK_PREEMPTED, REMARK_VALUE };
+
+/* A remark that can be made, and how much of the peak it explains: 0..1. */
+struct remark {
+	int kind;
+	unsigned int index; /* of a value */
+	double worth;
+};
+
+/* Keeps the best remarks, the best first; among equal ones the order in which they came. */
+static void remark_add(struct remark *list, unsigned int *nr, const struct remark *one)
+{
+	unsigned int at = *nr;
+
+	if (one->worth <= 0)
+		return;
+	if (*nr == REMARKS_SHOWN && list[--at].worth >= one->worth)
+		return;
+	for (; at > 0 && list[at - 1].worth < one->worth; at--)
+		list[at] = list[at - 1];
+	list[at] = *one;
+	*nr += *nr < REMARKS_SHOWN;
+}
+
+static double preempted_share(const struct peak *p)
+{
+	return p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls &&
+		       p->seen_preempted > PREEMPTED_MORE * p->expected_preempted
+		   ? p->seen_preempted / (double)p->calls
+		   : 0;
+}
+
+static unsigned int remarks_choose(const struct peak *p, struct remark list[REMARKS_SHOWN])
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < p->nr_values; i++)
+		remark_add(list, &nr, &(struct remark){REMARK_VALUE, i, p->values[i].separation});
+	remark_add(list, &nr, &(struct remark){REMARK_PERIOD, 0, p->period_ns > 0 ? 0.7 : 0});
+	remark_add(list, &nr,
+		   &(struct remark){REMARK_RUN_QUEUE, 0,
+				    p->run_queue_share >= 0.05 ? p->run_queue_share : 0});
+	remark_add(list, &nr, &(struct remark){REMARK_PREEMPTED, 0, preempted_share(p)});
+	remark_add(list, &nr, &(struct remark){REMARK_NEAR, 0, p->near[0] ? 0.3 : 0});
+	return nr;
+}
+
+static void preempted_words(struct buf *out, const struct peak *p)
+{
+	buf_printf(out, "%s of its calls were preempted", format_percent(preempted_share(p)).s);
+	if (p->expected_preempted >= 0)
+		buf_printf(out, ", expected %s",
+			   format_percent(p->expected_preempted / (double)p->calls).s);
+	buf_putc(out, '\n');
+}
+
+static void value_words(struct buf *out, const struct peak_value *v)
+{
+	buf_puts(out, v->in_program ? "`" : "");
+	sanitise_puts(out, v->name);
+	buf_puts(out, v->in_program ? "` is " : ": ");
+	sanitise_puts(out, v->text);
+	buf_putc(out, '\n');
+}
+
+unsigned int words_related_shown(const struct peak *p)
+{
+	struct remark list[REMARKS_SHOWN];
+	unsigned int room = REMARKS_SHOWN - remarks_choose(p, list);
+
+	return p->nr_related < room ? p->nr_related : room;
+}
+
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		       enum peak_names names)
 {
-	if (p->period_ns > 0)
-		period_words(out, p);
-	if (p->near[0]) {
-		buf_puts(out, "near ");
-		sanitise_puts(out, p->near);
-		buf_putc(out, '\n');
+	struct remark list[REMARKS_SHOWN];
+	unsigned int nr = remarks_choose(p, list);
+
+	for (unsigned int i = 0; i < nr; i++) {
+		switch (list[i].kind) {
+		case REMARK_PERIOD:
+			period_words(out, p);
+			break;
+		case REMARK_NEAR:
+			buf_puts(out, "near ");
+			sanitise_puts(out, p->near);
+			buf_putc(out, '\n');
+			break;
+		case REMARK_RUN_QUEUE:
+			buf_printf(out, "%s of its time waiting for a CPU\n",
+				   format_percent(p->run_queue_share).s);
+			break;
+		case REMARK_PREEMPTED:
+			preempted_words(out, p);
+			break;
+		default:
+			value_words(out, &p->values[list[i].index]);
+		}
 	}
-	if (p->run_queue_share >= 0.05)
-		buf_printf(out, "%s of its time waiting for a CPU\n",
-			   format_percent(p->run_queue_share).s);
-	if (p->seen_preempted >= 3 && p->seen_preempted >= 0.05 * (double)p->calls &&
-	    p->seen_preempted > PREEMPTED_MORE * p->expected_preempted) {
-		buf_printf(out, "%s of its calls were preempted",
-			   format_percent(p->seen_preempted / (double)p->calls).s);
-		if (p->expected_preempted >= 0)
-			buf_printf(out, ", expected %s",
-				   format_percent(p->expected_preempted / (double)p->calls).s);
-		buf_putc(out, '\n');
-	}
-	for (unsigned int i = 0; i < p->nr_values; i++) {
-		buf_puts(out, p->values[i].in_program ? "`" : "");
-		sanitise_puts(out, p->values[i].name);
-		buf_puts(out, p->values[i].in_program ? "` is " : ": ");
-		sanitise_puts(out, p->values[i].text);
-		buf_putc(out, '\n');
-	}
-	for (unsigned int i = 0; i < p->nr_related; i++)
+	for (unsigned int i = 0; i < words_related_shown(p); i++)
 		related_words(out, m, &p->related[i], names);
 	return out->err;
 }

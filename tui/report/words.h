@@ -27,12 +27,16 @@ int peak_name(const struct peak *p, enum peak_names names);
 /* One phrase, no newline: "1.3-2.1 us, most at 1.5 us: 12.3k calls, 98% of calls, 12% of
  * time, 2.4k/s". */
 int words_peak(struct buf *out, const struct peak *p);
+enum { REMARKS_SHOWN = 3 };
 /*
- * Remarks about a peak, one per line, each with a newline: period, characteristic time, run-queue
- * delay, preemption, values, related peaks.
+ * Remarks about a peak, one per line, each with a newline, at most REMARKS_SHOWN: values, period,
+ * run-queue delay, preemption, characteristic time, those that explain most of it first; then, if
+ * there is room left, related peaks.
  */
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		       enum peak_names names);
+/* For how many related peaks there is room. */
+unsigned int words_related_shown(const struct peak *p);
 /* One line for each shadow of a listed peak; with --all-peaks also the reason why this peak would
  * be folded. */
 int words_peak_shadows(struct buf *out, const struct op *op, const struct peak *p,

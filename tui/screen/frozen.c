@@ -109,7 +109,7 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 		memset(&more[i], 0, sizeof(more[i]));
 		more[i].remarks = copy_buf(h, &text);
 		for (unsigned int k = 0;
-		     k < p->nr_related && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
+		     k < words_related_shown(p) && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
 			if (!model_op_by_number(m, p->related[k].op))
 				continue;
 			more[i].related[more[i].nr_related].op = p->related[k].op;
