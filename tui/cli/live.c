@@ -138,6 +138,8 @@ static void live_descent(struct live *l)
 /* Actions about the cause of a peak, waits, threads and open calls. */
 static void live_question(struct live *l, const struct screen_action *a)
 {
+	const struct screen_action stop = {.type = SCREEN_DESCEND_STOP};
+
 	live_descent(l);
 	switch (a->type) {
 	case SCREEN_DESCEND:
@@ -166,7 +168,7 @@ static void live_question(struct live *l, const struct screen_action *a)
 	case SCREEN_SLOW_CALLS:
 	case SCREEN_SLOW_CALL:
 		if (live_slow_action(&l->slow, a))
-			live_descent_stop(&l->descent);
+			live_descent_action(&l->descent, &stop, now_ns());
 		break;
 	case SCREEN_OPEN_CALLS:
 		l->open_calls.screen = l->screen;

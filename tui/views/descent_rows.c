@@ -437,9 +437,7 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 				    .rounds = t->over ? r->rounds : progress.rounds,
 				    .armed = t->over ? 0 : progress.armed,
 				    .until_next = progress.until_next,
-				    .calls_used = t->report->told ? 1
-						  : t->over	  ? r->calls_used
-								  : progress.calls_used,
+				    .calls_used = t->over ? r->calls_used : progress.calls_used,
 				    .explained =
 					r->status == DESCENT_PARTLY ? r->named : r->explained,
 				    .nr_nodes = t->nr,

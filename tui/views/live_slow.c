@@ -101,9 +101,9 @@ static bool open_story(struct live_slow *l, uint64_t number)
 		t.result.nodes[i].maxcount = t.result.nodes[i].maxcount != 0;
 		t.result.nodes[i].votes = t.result.nodes[i].votes != 0;
 	}
-	report_name_kernel(t.driver, &t.result);
+	t.result.calls_used = 1;
 	screen_open_descent(l->screen, c->op->op, NO_PEAK);
-	descent_rows_show(l->screen, &t.report, &t.result, "");
+	descent_rows_show(l->screen, &t.report, &t.report, &t.result, "");
 	buf_release(&sentence);
 	why_told_release(&t);
 	return true;
