@@ -274,7 +274,7 @@ static int join(const struct waits_chains *c, struct joining *j)
 	err |= key_set_init(&j->waits, c->nr);
 	err |= key_set_init(&j->paths, c->nr);
 	j->from = c;
-	j->out = (struct waits_chains){.no_room_ns = c->no_room_ns};
+	j->out = (struct waits_chains){.no_room_ns = c->no_room_ns, .of_calls = c->of_calls};
 	j->out.nodes = calloc(c->nr + 1, sizeof(*j->out.nodes));
 	j->to = calloc(c->nr + 1, sizeof(*j->to));
 	j->alike = calloc(c->nr + 1, sizeof(*j->alike));

@@ -161,7 +161,7 @@ int waits_chains(const struct waits *w, struct waits_chains *out)
 	struct key_set keys;
 	int err = key_set_init(&keys, c->nr);
 
-	*out = (struct waits_chains){.no_room_ns = c->no_room_ns};
+	*out = (struct waits_chains){.no_room_ns = c->no_room_ns, .of_calls = w->config.calls_only};
 	out->nodes = calloc(c->nr, sizeof(*out->nodes));
 	err = to && out->nodes ? err : -ENOMEM;
 	for (uint32_t i = 1; !err && i < c->nr; i++) {

@@ -166,6 +166,7 @@ struct waits_chains {
 	struct waits_node *nodes; /* siblings in the order in which they were seen first */
 	uint64_t total_ns;
 	uint64_t no_room_ns; /* part of chains for which there was no room in the tree */
+	bool of_calls;	     /* of calls: their sleeps are no rest, and nothing in them is idle */
 };
 /* A copy of what is known now; its pointers are valid until the next record. 0 or -ENOMEM. */
 int waits_chains(const struct waits *w, struct waits_chains *out);

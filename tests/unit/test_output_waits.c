@@ -17,6 +17,20 @@ static void long_stack_as_text(void **state)
 	expect_text(printed, "  store::wait_for\n");
 }
 
+/* A thread rests in a timed sleep and while it is idle; a call spends its time there. */
+static void a_call_never_rests(void **state)
+{
+	const struct waits_chains threads = {.nr = 0}, calls = {.of_calls = true};
+
+	assert_true(wait_is_rest(&threads, ACCOUNT_IDLE));
+	assert_true(wait_is_rest(&threads, ACCOUNT_DELIBERATE));
+	assert_false(wait_is_rest(&threads, ACCOUNT_LOCK));
+	assert_false(wait_is_rest(&calls, ACCOUNT_IDLE));
+	assert_false(wait_is_rest(&calls, ACCOUNT_DELIBERATE));
+	assert_true(wait_is_rest(&calls, ACCOUNT_STOPPED));
+	assert_true(wait_is_rest(&calls, ACCOUNT_UNKNOWN));
+}
+
 static void chains_as_text(void **state)
 {
 	const char *text;
@@ -303,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_teardown(long_stack_as_text, end),
 	    cmocka_unit_test_teardown(chains_as_text, end),
+	    cmocka_unit_test(a_call_never_rests),
 	    cmocka_unit_test_teardown(equal_lines_are_joined, end),
 	    cmocka_unit_test_teardown(sentence_names_the_task, end),
 	    cmocka_unit_test_teardown(sentence_of_a_run, end),

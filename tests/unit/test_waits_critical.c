@@ -265,6 +265,7 @@ static void test_calls_only(void **state)
 	assert_int_equal(calls.outside, 2);
 	assert_int_equal(calls.ns, 13 * MS + MS / 2);
 	assert_int_equal(account.total_ns, calls.ns);
+	assert_true(chains.of_calls);
 	expect("caller", ACCOUNT_RUN_UNSAMPLED, 1.5);
 	expect("caller>worker", ACCOUNT_RUN_UNSAMPLED, 6);
 	expect("caller>worker>/usr/share/cold", ACCOUNT_DEVICE, 5);

@@ -21,7 +21,7 @@ uint64_t *chains_busy_times(const struct waits_chains *c)
 		const struct waits_node *n = &c->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] += wait_is_rest((enum wait_account)a) ? 0 : n->account_ns[a];
+			busy[i] += wait_is_rest(c, (enum wait_account)a) ? 0 : n->account_ns[a];
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
 	}
@@ -218,7 +218,7 @@ static void put_busiest(struct buf *out, const struct printer *p, const uint64_t
 }
 
 /* Time of all threads in which they did nothing, or nothing that is known. */
-static void put_rest(struct buf *out, const struct waits_account *a)
+static void put_rest(struct buf *out, const struct waits_chains *c, const struct waits_account *a)
 {
 	const struct {
 		uint64_t ns;
@@ -226,7 +226,8 @@ static void put_rest(struct buf *out, const struct waits_account *a)
 		const char *words;
 	} rests[] = {
 	    {a->ns[ACCOUNT_STOPPED], LEAST, "stopped"},
-	    {a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], 0, "idle or in a timed sleep"},
+	    {c->of_calls ? 0 : a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], 0,
+	     "idle or in a timed sleep"},
 	    {a->ns[ACCOUNT_LOST] + a->ns[ACCOUNT_UNKNOWN], LEAST, "not known"},
 	};
 
@@ -244,7 +245,7 @@ void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 	uint64_t *busy = chains_busy_times(p->chains);
 	struct buf line = {.max = MAX_OUTPUT};
 
-	put_rest(&line, a);
+	put_rest(&line, p->chains, a);
 	for (uint32_t i = 0; busy && i < p->chains->nr; i++)
 		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
 	if (busy)

@@ -230,10 +230,11 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
 	wait_state_words(out, r, &s);
 }
 
-bool wait_is_rest(enum wait_account a)
+bool wait_is_rest(const struct waits_chains *c, enum wait_account a)
 {
-	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_STOPPED ||
-	       a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
+	if (a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE)
+		return !c->of_calls;
+	return a == ACCOUNT_STOPPED || a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
 }
 
 /* The measurement goes on after the last window. */
