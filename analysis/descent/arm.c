@@ -134,20 +134,14 @@ static void pick_live(struct pick *p)
 			pick_node(p, id);
 }
 
-/*
- * Adds the restored callees of the functions in which the saved paths end: only if these are
- * measured in this run, too, the paths still end there.
+/* Adds the restored callees of the functions in which the saved paths end, to tell if they do now.
  */
 static void pick_restored_ends(struct pick *p)
 {
 	const struct ftree *t = &p->d->tree;
 
 	for (uint32_t id = 1; id < t->nr_nodes; id++) {
-		const struct fnode *caller = &t->node[t->node[id].parent];
-
-		if (t->node[id].restored && caller->live &&
-		    (caller->self_kept[CANDIDATE_SELF] || caller->self_kept[CANDIDATE_BLOCKED] ||
-		     caller->self_kept[CANDIDATE_FAULT]))
+		if (t->node[id].restored && fnode_wants_opening(p->d, t->node[id].parent))
 			pick_node(p, id);
 	}
 }
@@ -163,8 +157,7 @@ int descent_arm_live(struct descent *d)
 	d->resuming = false;
 	pick_live(&p);
 	pick_restored_ends(&p);
-	/* the saved votes have compared these with each other: arm() keeps them */
-	for (uint32_t i = 0; i < p.nr; i++)
+	for (uint32_t i = 0; i < p.nr; i++) /* arm() keeps their votes */
 		d->tree.node[p.node[i]].state = FNODE_MEASURED;
 	commit(d, &p);
 	return p.err;

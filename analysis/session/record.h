@@ -389,9 +389,7 @@ struct rec_symbol {
 	uint32_t line;
 	const char *parameters; /* only if asked for: analysis/base/parameters.h; else "" */
 };
-
 #include "analysis/session/record_parts.h"
-
 /*
  * Records of a descent (analysis/descent/descent.h says how they are used). A
  * place in code is a module and an offset in its file, never an address; a function

@@ -71,8 +71,8 @@ static bool try_begin(struct descend_run *r, uint64_t now)
 	if (r->saved) {
 		descent_begins(r);
 		descent_whole_divide(&r->whole, 0, now);
-		err = resume_begin(r->saved, r->front, r->options, r->report.op, waited,
-				   r->refused);
+		err =
+		    resume_begin(r->saved, r->front, r->options, r->report.op, waited, r->refused);
 		if (!err && !driver_over(r->driver))
 			front_recording_keep(r->front);
 		return err != -ENOEXEC;
@@ -331,8 +331,7 @@ static const char *refusal(const struct options *o)
 
 int verb_descend_live(struct options *o, const struct buf *saved)
 {
-	struct front_options fo = {
-	    .options = o, .record = o->output, .provisional = saved != NULL};
+	struct front_options fo = {.options = o, .record = o->output, .provisional = saved != NULL};
 	struct saved_descent *resumed = NULL;
 	struct descend_run r = {.options = o};
 	int status, err;
@@ -382,11 +381,12 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 	if (!status) {
 		status = descend_status(&r.report, o->command != NULL);
 		if (status && !front_nothing_to_do(r.front))
-			descend_explain(&(struct descend_end){.report = report_first_part(&r.report),
-							      .front = r.front,
-							      .options = o,
-							      .needed = calls_needed(&r),
-							      .resumes = r.saved != NULL});
+			descend_explain(
+			    &(struct descend_end){.report = report_first_part(&r.report),
+						  .front = r.front,
+						  .options = o,
+						  .needed = calls_needed(&r),
+						  .resumes = r.saved != NULL});
 	}
 	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
 	saved_descent_free(resumed);

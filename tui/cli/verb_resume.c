@@ -272,9 +272,9 @@ static void question_keep(const struct options *o, const struct saved_descent *s
 }
 
 /*
- * --even-if-changed: if the calls have left the saved range of latencies altogether, take the peak that is
- * largest now, because no call could vote otherwise. Returns 0, or -EAGAIN if that peak is not
- * known yet.
+ * --even-if-changed: if the calls have left the saved range of latencies altogether, take the peak
+ * that is largest now, because no call could vote otherwise. Returns 0, or -EAGAIN if that peak is
+ * not known yet.
  */
 static int range_follow(struct model *m, const struct op *op, const struct options *o,
 			double waited_s, struct rec_descent *ask)

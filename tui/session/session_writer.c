@@ -25,7 +25,7 @@ struct session_writer {
 	struct buf frame;
 	struct container_indexer *indexer;
 	struct ring_writer *ring; /* NULL: the file is no ring */
-	char *path;  /* provisional: the file that was created; NULL: it stays */
+	char *path;		  /* provisional: the file that was created; NULL: it stays */
 	char *older; /* the name that the session in its place has meanwhile; NULL: none */
 };
 
