@@ -245,10 +245,11 @@ const uint8_t *go_facts(const struct go_table *t, uint64_t i)
 
 const char *go_text(const struct go_table *t, uint64_t from, uint64_t offset)
 {
-	const char *text = (const char *)t->bytes + from + offset;
+	const char *text;
 
 	if (from >= t->len || offset >= t->len - from)
 		return NULL;
+	text = (const char *)t->bytes + from + offset;
 	return *text && strnlen(text, MODULE_MAX_NAME) < MODULE_MAX_NAME ? text : NULL;
 }
 
