@@ -2,6 +2,7 @@
 /* The view of one operation: the selection and the keys. */
 #include "tui/views/view_op.h"
 
+#include "analysis/descent/choose.h"
 #include "tui/views/views.h"
 
 static void op_close(struct view *v)
