@@ -19,12 +19,12 @@ struct told_names {
 	size_t nr, cap;
 };
 
-struct told_names *told_names_new(void)
+static struct told_names *told_names_new(void)
 {
 	return calloc(1, sizeof(struct told_names));
 }
 
-void told_names_free(struct told_names *n)
+static void told_names_free(struct told_names *n)
 {
 	for (size_t i = 0; n && i < n->nr; i++)
 		free(n->list[i]);
@@ -33,7 +33,7 @@ void told_names_free(struct told_names *n)
 	free(n);
 }
 
-int told_names_take(struct told_names *n, const struct record *rec)
+static int told_names_take(struct told_names *n, const struct record *rec)
 {
 	struct record *copy;
 	int err;

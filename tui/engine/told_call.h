@@ -13,11 +13,6 @@
 /* The records of a session by which code is named: modules, symbols. */
 struct told_names;
 
-struct told_names *told_names_new(void);
-void told_names_free(struct told_names *n);
-/* Take any record of the stream. 0 or -ENOMEM. */
-int told_names_take(struct told_names *n, const struct record *rec);
-
 /* The slow calls of a stream, with what names their code. */
 struct told_calls {
 	struct slow_list *list;

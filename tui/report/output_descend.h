@@ -32,10 +32,11 @@ struct descend_report {
 	struct waits *waits;
 	/* Where the waits of each part of the operation are; NULL: `waits` are those of all. */
 	const struct wait_driver *part_waits;
-	bool tracing;	  /* they are being traced */
-	bool more_parts;  /* the descents into further parts are still to come */
-	bool ended;	  /* a saved session: nothing will be added to a descent that is not over */
-	const char *told; /* what a screen says in place of the first sentence; NULL: nothing else */
+	bool tracing;	 /* they are being traced */
+	bool more_parts; /* the descents into further parts are still to come */
+	bool ended;	 /* a saved session: nothing will be added to a descent that is not over */
+	const char
+	    *told; /* what a screen says in place of the first sentence; NULL: nothing else */
 	/* rows of the table of parts that were printed already (output_descend_begin()) */
 	unsigned int rows_printed;
 };
