@@ -143,9 +143,9 @@ INLINE u64 ran_until(struct task_struct *task)
 }
 
 /*
- * How long the task has waited for a CPU. The kernel adds a wait to run_delay when it ends; one that
- * goes on is added here, so that the sum grows as time passes. `clock`: the present time on the
- * clock of ran_until().
+ * How long the task has waited for a CPU. The kernel adds a wait to run_delay when it ends; one
+ * that goes on is added here, so that the sum grows as time passes. `clock`: the present time on
+ * the clock of ran_until().
  */
 INLINE u64 waited_for_cpu(struct task_struct *task, u64 clock)
 {

@@ -458,44 +458,6 @@ int walk_result(const struct walk *w, const struct walk_functions *functions,
 	return out->nodes ? 0 : -ENOMEM;
 }
 
-const struct walk_path *walk_main_sleep(const struct walk_result *r)
-{
-	const struct walk_path *most = NULL;
-	bool mostly = r->share[WALK_SLEEP] > 0.5;
-
-	if (!r->nr_paths || r->paths[0].class == WALK_SLEEP)
-		return NULL;
-	for (unsigned int i = 0; i < r->nr_paths; i++) {
-		const struct walk_path *p = &r->paths[i];
-		/* the first thread may serve requests, while the others only help it */
-		bool main = p->main_thread > 0.5 && p->share * r->threads > 0.5;
-
-		if (p->class == WALK_SLEEP && (mostly || main) && (!most || p->share > most->share))
-			most = p;
-	}
-	return most;
-}
-
-bool walk_unsure(const struct walk_result *r)
-{
-	return r->lead == WALK_IDLE && r->unsure * r->threads >= 0.5;
-}
-
-const struct walk_path *walk_main_unsure(const struct walk_result *r)
-{
-	const struct walk_path *most = NULL;
-
-	if (!r->nr_paths || r->paths[0].unsure || !walk_unsure(r))
-		return NULL;
-	for (unsigned int i = 1; i < r->nr_paths; i++) {
-		const struct walk_path *p = &r->paths[i];
-
-		if (p->unsure && (!most || p->share > most->share))
-			most = p;
-	}
-	return most;
-}
-
 void walk_result_release(struct walk_result *r)
 {
 	for (unsigned int i = 0; i < r->nr_paths; i++)

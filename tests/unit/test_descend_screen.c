@@ -136,6 +136,12 @@ static void turn(struct live_descent *l, uint64_t now)
 	screen_tick(l->screen, 1);
 }
 
+static void ask(struct live_descent *l, uint32_t op, int peak, uint64_t now)
+{
+	live_descent_action(
+	    l, &(struct screen_action){.type = SCREEN_DESCEND, .op = op, .peak = peak}, now);
+}
+
 static void show_part(struct live_descent *l, int number)
 {
 	live_descent_action(l, &(struct screen_action){.type = SCREEN_DESCENT_PART, .peak = number},
@@ -146,7 +152,7 @@ static void show_part(struct live_descent *l, int number)
 static void descend_on_screen(struct live_descent *l, unsigned int peak, uint64_t latency,
 			      uint64_t slow)
 {
-	live_descent_ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id, l->next_ns);
+	ask(l, F0, model_op_peaks(t.model, F0)->peaks[peak - 1].id, l->next_ns);
 	finish(latency, slow);
 	turn(l, l->next_ns);
 }
@@ -198,7 +204,7 @@ static void all_parts_of_an_operation(void **state)
 	screen_resize(l.screen, 120, 40);
 	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
 	end_slice();
-	live_descent_ask(&l, F0, 0, S);
+	ask(&l, F0, 0, S);
 	arm_serve();
 	turn(&l, S);
 	assert_true(shown(l.screen, "4k calls/s, 97.8% of a thread"));
@@ -241,7 +247,7 @@ static void a_part_that_takes_too_long(void **state)
 	screen_resize(l.screen, 120, 40);
 	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
 	end_slice();
-	live_descent_ask(&l, F0, 0, S);
+	ask(&l, F0, 0, S);
 	arm_serve();
 	turn(&l, 15 * S);
 	assert_int_equal(driver_asked(t.driver)->part, 1);
@@ -265,7 +271,7 @@ static void silence_is_told(void **state)
 	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);
 	give_profile(100);
-	live_descent_ask(&l, F0, model_op_peaks(t.model, F0)->peaks[1].id, now);
+	ask(&l, F0, model_op_peaks(t.model, F0)->peaks[1].id, now);
 	arm_serve();
 	give_calls(0x1020, 1);
 	live_descent_turn(&l, now);

@@ -69,12 +69,16 @@ static void tracing_reset(struct live_descent *l)
 	l->tracing = (struct descent_tracing){.patient = true};
 }
 
-void live_descent_ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_ns)
+/*
+ * Begin a descent into a peak, or (0) into the parts of the operation's time one after the other,
+ * and open its view; or show the reason for a failure. A replay shows its recorded descent.
+ */
+static void ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_ns)
 {
 	const struct op *op = model_op_peaks(l->model, number);
 	struct descent_question q = *l->question;
 	struct descent_whole whole = {.end_ns = now_ns + (uint64_t)(q.timeout_s * 1e9)};
-	struct rec_descent ask;
+	struct rec_descent request;
 	int err;
 
 	if (l->replay) {
@@ -98,7 +102,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak, uint64_
 		say(l, NOTE_WARNING, "this peak has disappeared; choose another");
 		return;
 	}
-	err = choose_whole(l->model, number, &q, q.timeout_s, &whole.parts, &ask);
+	err = choose_whole(l->model, number, &q, q.timeout_s, &whole.parts, &request);
 	if (err) {
 		say(l, NOTE_WARNING,
 		    err == -EAGAIN ? "not enough calls yet to find the cause; wait a moment"
@@ -109,7 +113,7 @@ void live_descent_ask(struct live_descent *l, uint32_t number, int peak, uint64_
 	tracing_reset(l);
 	l->whole = whole;
 	l->whole.parts.all.parts = l->whole.parts.part;
-	err = descent_whole_begin(&l->whole, l->driver, &ask, now_ns);
+	err = descent_whole_begin(&l->whole, l->driver, &request, now_ns);
 	if (err) {
 		say(l, NOTE_ERROR,
 		    "cannot find the cause: this function's module or the peak's range is not "
@@ -145,7 +149,7 @@ void live_descent_show(struct live_descent *l, uint32_t op)
 void live_descent_action(struct live_descent *l, const struct screen_action *a, uint64_t now_ns)
 {
 	if (a->type == SCREEN_DESCEND) {
-		live_descent_ask(l, a->op, a->peak, now_ns);
+		ask(l, a->op, a->peak, now_ns);
 	} else if (a->type == SCREEN_DESCENT_PART) {
 		show_part(l, a->peak);
 	} else if (a->type == SCREEN_DESCEND_STOP) {

@@ -51,12 +51,6 @@ struct live_descent {
 
 void live_descent_release(struct live_descent *l);
 
-/*
- * Begin a descent into a peak, or (0) into the parts of the operation's time one
- * after the other, and open its view; or show the reason for a failure. A replay shows its recorded
- * descent.
- */
-void live_descent_ask(struct live_descent *l, uint32_t op, int peak, uint64_t now_ns);
 /* Carry out SCREEN_DESCEND, SCREEN_DESCENT_PART (show this part of the operation's time) or
  * SCREEN_DESCEND_STOP (stop the descent). */
 void live_descent_action(struct live_descent *l, const struct screen_action *a, uint64_t now_ns);

@@ -372,7 +372,7 @@ static bool op_request(struct view *view, enum request request, int key)
 	}
 }
 
-/* True if Enter in the pane of peaks can find a cause: see live_descent_ask(). */
+/* True if Enter in the pane of peaks can find a cause: see live_descent.c. */
 static bool can_descend(const struct view_op *v)
 {
 	const struct screen *s = v->view.screen;
