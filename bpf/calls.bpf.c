@@ -426,6 +426,15 @@ INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 }
 
 /*
+ * The address of a frame of the kernel: its distance from the lower end of the task's stack. So it
+ * is less than that of each frame of the program, whose calls come before.
+ */
+INLINE u64 kernel_frame(struct pt_regs *ctx)
+{
+	return ctx->sp - (u64)bpf_get_current_task_btf()->stack;
+}
+
+/*
  * The site of a kernel function whose probe was hit; NULL if the caller is not a target. Hits
  * of all processes count for the fuse, because all callers pay for the probe.
  */
@@ -477,7 +486,17 @@ int on_kernel_entry(struct pt_regs *ctx)
 	a->tid = tid;
 	a->arg_mask = 0x3f | outside;
 	act_args(a, ctx);
-	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), bpf_map_lookup_elem(&threads, &tid));
+	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), thread_now(c, key.tgid, tid));
+	/* slow calls are kept of system calls and user functions only */
+	if (!outside && !c->keep && descends_into(c, key.slot))
+		descent_start(c,
+			      &(struct descent_call){.key = key.cfa,
+						     .cfa = kernel_frame(ctx),
+						     .slot = key.slot,
+						     .is_call = 1,
+						     .arg_mask = 0x3f,
+						     .args = a->args},
+			      tid, &a->snap);
 	a->start = bpf_ktime_get_ns();
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 	return 0;

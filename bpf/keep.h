@@ -42,15 +42,15 @@ struct descent_call {
 	u64 *args;
 };
 
-/* True if the call that begins belongs to the one that is open: it is further down its stack. A
- * system call has none inside; an exception may have left the open call. */
+/* True if the call that begins belongs to the one that is open: it is further down its stack. A call
+ * of the kernel has none inside; an exception may have left the open call. */
 INLINE bool is_within(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
 		      const struct descent_call *call)
 {
 	if (!descent_of(c, task) || call->goroutine != d->goroutine || call->cfa >= d->cfa ||
 	    d->record.epoch != c->descend_epoch)
 		return false;
-	return c->keep ? !d->is_call : !c->descend_call;
+	return !d->is_call;
 }
 
 /* Send the longest sleeps of a call that is kept. */

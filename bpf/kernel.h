@@ -316,6 +316,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *real_parent;
 	int on_cpu;
+	void *stack; /* its lower end */
 	int exit_state, exit_code;
 	int nr_dirtied;
 	struct files_struct *files;

@@ -135,7 +135,7 @@ struct pt_descent {
 	pt_u32 nr_callees;
 	struct pt_callee callees[PT_CALLEES];
 	pt_u32 waited;		    /* record.waits is not empty */
-	pt_u32 is_call;		    /* 1: of a system call */
+	pt_u32 is_call;		    /* 1: of a system call or a function of the kernel */
 	struct pt_kernel_work work; /* work going on now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_sleep sleeps[PT_KEPT_SLEEPS]; /* if slow calls are kept */

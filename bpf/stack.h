@@ -77,8 +77,8 @@ INLINE u64 frame_of_f0(struct pt_descent *d)
 
 /*
  * Send a stack sample of a thread inside f0: its user registers `regs`, its user stack down to
- * the frame of f0's caller (up to PT_STACK bytes if f0 is a system call, or if calls of f0 are
- * not timed: then the front looks for f0 in the stack, and `cfa` is 0), and the kernel's
+ * the frame of f0's caller (up to PT_STACK bytes if f0 is a call of the kernel, or if calls of f0
+ * are not timed: then the front looks for f0 in the stack, and `cfa` is 0), and the kernel's
  * return addresses. `ctx` is the context of the BPF program. `room` is the buffer's index; 0
  * means that the thread falls asleep.
  */
@@ -122,7 +122,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	else
 		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
 	/* include f0's return address and 64 bytes of its caller's frame */
-	bytes = c->descend_call || !d ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
+	bytes = !d || d->is_call ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;

@@ -2,6 +2,7 @@
 #include "collect/begin.h"
 #include "collect/calibrate.h"
 #include "collect/kernel_names.h"
+#include "collect/kernel_symbols.h"
 #include "collect/launch.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -177,6 +178,9 @@ int collector_begin(struct collector *c)
 		return err;
 	calibrate(c);
 	budget_calibrated(c);
+	/* this takes 250 ms, and seconds on a busy host: the front waits for the start */
+	if (o->descends)
+		kernel_symbols_load(c);
 	if (front_is_gone(c))
 		return -EPIPE;
 	control->slot_block = control->next_slot++;

@@ -10,6 +10,7 @@
 #include "collect/code_check.h"
 #include "collect/functions.h"
 #include "collect/keep.h"
+#include "collect/kernel_functions.h"
 #include "collect/kernel_symbols.h"
 #include "collect/learn.h"
 #include "collect/modules.h"
@@ -329,10 +330,11 @@ static void clocks_start(struct collector *c, struct descent_arming *d)
 void descend_clocks(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
-	bool run =
-	    d && (d->sampled || (d->function ? d->function->state != FUNCTION_OFF
-					     : c->units[UNIT_SYSCALLS].state != FUNCTION_OFF));
+	enum function_state state = c->units[UNIT_SYSCALLS].state;
+	bool run;
 
+	descend_has_bursts(c, &state);
+	run = d && (d->sampled || state != FUNCTION_OFF);
 	if (!d || run == d->clocks_run)
 		return;
 	clocks_run(&d->clocks, run);
@@ -374,7 +376,31 @@ static uint32_t call_of(struct collector *c, uint32_t op)
 
 bool descend_needs_syscalls(const struct collector *c)
 {
-	return c->descent && !c->descent->function;
+	return c->descent && c->descent->is_syscall;
+}
+
+bool descend_is_of_kernel(const struct collector *c, uint32_t op)
+{
+	return c->descent && !c->descent->function && c->descent->op == op;
+}
+
+bool descend_has_bursts(const struct collector *c, enum function_state *state)
+{
+	const struct descent_arming *d = c->descent;
+	const struct kernel_function *k = d ? kernel_function_by_op(c, d->op) : NULL;
+
+	if (!d || d->is_syscall)
+		return false;
+	*state = d->function ? d->function->state : k ? k->state : FUNCTION_OFF;
+	return true;
+}
+
+/* The slot of f0, if it is of the kernel; 0: it is not watched. */
+static uint32_t slot_in_kernel(struct collector *c, uint32_t op)
+{
+	const struct kernel_function *k = kernel_function_by_op(c, op);
+
+	return k ? k->slot : call_of(c, op) ? op : 0;
 }
 
 static const char *request_check(struct collector *c, const struct req_descend *req,
@@ -383,10 +409,10 @@ static const char *request_check(struct collector *c, const struct req_descend *
 	const struct rec_site *sites[2 * PT_FNODES];
 	size_t nr = 0;
 
-	if (!f && !call_of(c, req->op))
+	if (!f && !slot_in_kernel(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)
-		return "a system call has no call sites";
+		return "a call of the kernel has no call sites";
 	if (req->nr_nodes > PT_FNODES)
 		return "too many call sites in one request";
 	for (uint32_t i = 0; i < req->nr_nodes; i++) {
@@ -427,8 +453,9 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	if (!d)
 		return -ENOMEM;
 	*d = (struct descent_arming){.function = f,
+				     .is_syscall = !f && call_of(c, req->op),
 				     .op = req->op,
-				     .slot = f ? f->slot : req->op,
+				     .slot = f ? f->slot : slot_in_kernel(c, req->op),
 				     .epoch = req->epoch,
 				     .low_ns = req->low_ns,
 				     .high_ns = req->high_ns,

@@ -8,6 +8,7 @@
 
 #include "analysis/session/record.h"
 #include "bpf/records.h"
+#include "collect/functions.h"
 
 struct collector;
 struct function;
@@ -50,6 +51,11 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
 /* True if f0 is a system call, so that its tracepoints are needed. */
 bool descend_needs_syscalls(const struct collector *c);
+/* True if f0 is a function, of the program or of the kernel: the bursts of the scheduler's events
+ * are those of f0. *state: f0's. */
+bool descend_has_bursts(const struct collector *c, enum function_state *state);
+/* True if f0 of the running descent is this function of the kernel. */
+bool descend_is_of_kernel(const struct collector *c, uint32_t op);
 
 /*
  * Let the timers that sample the CPUs run while f0 is measured, and stop them while it is not: a

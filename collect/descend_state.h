@@ -29,7 +29,8 @@ struct node_site {
 };
 
 struct descent_arming {
-	struct function *function; /* NULL: f0 is a system call */
+	struct function *function; /* NULL: f0 is of the kernel */
+	bool is_syscall;	   /* else a function, of the program or of the kernel */
 	uint32_t op, slot;	   /* the front's number of f0, and its slot */
 	uint32_t epoch;
 	uint64_t low_ns, high_ns;

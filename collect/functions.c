@@ -8,7 +8,6 @@
 #include "collect/code_check.h"
 #include "collect/descend.h"
 #include "collect/functions_impl.h"
-#include "collect/kernel_symbols.h"
 #include "collect/learn.h"
 #include "collect/modules.h"
 #include "collect/phases.h"
@@ -444,9 +443,6 @@ void function_arm(struct collector *c, const struct req_arm *arm)
 	}
 	if (!c->cost.measured)
 		calibrate(c);
-	/* a descent follows, for which this takes 250 ms: do it before anything is armed */
-	if (c->options->descends)
-		kernel_symbols_load(c);
 	if (!f)
 		f = function_new(c, &arm->op);
 	if (!f)

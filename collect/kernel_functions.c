@@ -7,9 +7,13 @@
  * no call is open. If the fuse blows, both are detached at once.
  */
 #include "collect/kernel_functions.h"
+#include "analysis/base/array.h"
+#include "collect/descend.h"
+#include "collect/kernel_symbols.h"
 #include "collect/sites.h"
 #include "collect/state.h"
 #include "collect/stream.h"
+#include "collect/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,12 +89,16 @@ static int burst_begin(struct collector *c, struct kernel_function *f)
 	s->closed = 1;
 	s->blown = 0;
 	fuse_set(c, f);
+	/* calls that the last burst left open are not followed any more */
+	if (descend_is_of_kernel(c, f->op))
+		kernel_side_control(c->kernel)->descend_burst++;
 	err = links_attach(c, f);
 	if (err)
 		return err;
 	f->state = FUNCTION_ON;
 	f->state_since = now_ns();
 	__atomic_store_n(&s->closed, 0, __ATOMIC_SEQ_CST);
+	descend_clocks(c);
 	return 0;
 }
 
@@ -152,6 +160,7 @@ static void detach(struct collector *c, struct kernel_function *f)
 	calls_open(c, f, true);
 	f->state = FUNCTION_OFF;
 	f->state_since = now_ns();
+	descend_clocks(c);
 }
 
 static void credit_add(int64_t *credit, int64_t ns)
@@ -180,6 +189,22 @@ static void credits_turn(struct collector *c, struct kernel_function *f, uint64_
 	credit_add(&f->target_ns, earned - cost / (int64_t)kernel_side_control(c->kernel)->nr_cpus);
 }
 
+/* A call of a descent is useless if its thread's waits are not recorded, and they cost more. */
+static bool is_over(struct collector *c, const struct kernel_function *f)
+{
+	if (descend_is_of_kernel(c, f->op) && (!units_are_on(c) || budget_left(c) < 0))
+		return true;
+	return f->host_ns < 0 || f->target_ns < 0;
+}
+
+static bool is_affordable(struct collector *c, const struct kernel_function *f, uint64_t now)
+{
+	if (f->host_ns <= 0 || f->target_ns <= 0)
+		return false;
+	return !descend_is_of_kernel(c, f->op) ||
+	       (budget_left(c) > budget_burst(c) && units_start(c, now));
+}
+
 static void govern_one(struct collector *c, struct kernel_function *f, uint64_t now)
 {
 	uint64_t age;
@@ -189,7 +214,7 @@ static void govern_one(struct collector *c, struct kernel_function *f, uint64_t 
 	switch (f->state) {
 	case FUNCTION_ON:
 		fuse_set(c, f);
-		if ((f->host_ns < 0 || f->target_ns < 0) && age >= BURST_MIN_MS * MS)
+		if (age >= BURST_MIN_MS * MS && is_over(c, f))
 			burst_stop(c, f, now);
 		break;
 	case FUNCTION_DRAINING:
@@ -199,7 +224,7 @@ static void govern_one(struct collector *c, struct kernel_function *f, uint64_t 
 		}
 		break;
 	case FUNCTION_OFF:
-		if (f->host_ns > 0 && f->target_ns > 0 && age > OFF_MIN_MS * MS)
+		if (age > OFF_MIN_MS * MS && is_affordable(c, f, now))
 			burst_begin(c, f);
 		break;
 	}
@@ -351,12 +376,23 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 	c->slots[f->slot] = (struct slot_info){.op = arm->op.op, .layer = LAYER_KERNEL};
 	op.op = arm->op;
 	op.op.placement = "kprobe and kretprobe";
+	op.op.module_id = REC_KERNEL_MODULE;
+	op.op.offset = c->options->waits ? kernel_symbol_named(c, f->name) : 0;
 	send_record(c, &op);
 	send_ack(c, arm->epoch);
 }
 
+const struct kernel_function *kernel_function_by_op(const struct collector *c, uint32_t op)
+{
+	const struct kernel_function_table *t = &c->kernel_functions;
+
+	return find_first(i, t->list, t->nr, t->list[i].op == op);
+}
+
 static void kernel_function_release(struct collector *c, struct kernel_function *f)
 {
+	if (descend_is_of_kernel(c, f->op))
+		descend_end(c);
 	detach(c, f);
 	site_index_drop(c, f->site);
 	free(f->name);

@@ -34,6 +34,8 @@ struct kernel_function_table {
 
 /* Carry out REQ_ARM for a kernel function. Sends REC_ACK or REC_REFUSED. */
 void kernel_function_arm(struct collector *c, const struct req_arm *arm);
+/* The function with this number of the front; NULL: none. Valid until one is removed. */
+const struct kernel_function *kernel_function_by_op(const struct collector *c, uint32_t op);
 /* Remove a kernel function. Returns false if there is none with this number. */
 bool kernel_function_disarm(struct collector *c, uint32_t op);
 /* Run the governor. Returns the time of the next check. */

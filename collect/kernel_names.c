@@ -123,6 +123,15 @@ const char *kernel_name(uint64_t address)
 	return kernel_place_of(address, &p) ? p.name : NULL;
 }
 
+uint64_t kernel_name_address(const char *name)
+{
+	const struct name *n;
+
+	kernel_names_prepare();
+	n = find_first(i, names, nr_names, !strcmp(texts + names[i].text, name));
+	return n ? n->address : 0;
+}
+
 size_t kernel_names_count(void)
 {
 	kernel_names_prepare();

@@ -20,6 +20,8 @@ typedef int (*kernel_names_iterator)(const struct kernel_side *k,
 void kernel_names_fall_back(const struct kernel_side *k, kernel_names_iterator iterator);
 /* Name of the function at this address; NULL if it is not known or the kernel hides it. */
 const char *kernel_name(uint64_t address);
+/* Address of the function with this name; 0: not known. Of several the lowest. */
+uint64_t kernel_name_address(const char *name);
 struct kernel_place {
 	const char *name;
 	uint64_t start;

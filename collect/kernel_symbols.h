@@ -14,6 +14,8 @@ struct collector;
 void kernel_symbols_load(struct collector *c);
 /* Read the names of the kernel's functions now, which takes long, and note if they are hidden. */
 void kernel_names_look(struct collector *c);
+/* The offset of the function with this name, whose name is sent; 0: its address is not known. */
+uint64_t kernel_symbol_named(struct collector *c, const char *name);
 void kernel_symbols_free(struct collector *c);
 /* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
  * PT_KERNEL_FRAMES + 1. Returns their number. */

@@ -293,14 +293,14 @@ static bool serves_descent(const struct collector *c, enum unit u)
  */
 static bool unit_is_over(const struct collector *c, enum unit u)
 {
-	const struct function *f0 = descend_f0(c);
+	enum function_state f0;
 
 	if (!serves_descent(c, u))
 		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0 || budget_left(c) < 0;
-	if (!f0)
+	if (!descend_has_bursts(c, &f0))
 		return budget_left(c) < 0;
-	return f0->state == FUNCTION_OFF ||
-	       (f0->state == FUNCTION_DRAINING && budget_left(c) < -budget_of(c, OVERDRAWN_NS));
+	return f0 == FUNCTION_OFF ||
+	       (f0 == FUNCTION_DRAINING && budget_left(c) < -budget_of(c, OVERDRAWN_NS));
 }
 
 /*
@@ -325,10 +325,12 @@ static bool burst_is_saved(const struct collector *c, enum unit u)
 /* True if a unit that is off can be switched on. */
 static bool unit_is_affordable(const struct collector *c, enum unit u)
 {
+	enum function_state f0;
+
 	if (!serves_descent(c, u))
 		return burst_is_saved(c, u);
 	/* f0's bursts start it with units_start() */
-	return !descend_f0(c) && budget_left(c) > budget_burst(c);
+	return !descend_has_bursts(c, &f0) && budget_left(c) > budget_burst(c);
 }
 
 static bool was_off_long(const struct governed_unit *g, uint64_t now)

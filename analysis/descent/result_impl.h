@@ -43,11 +43,10 @@ void result_sort_pcs(struct descent_path *path);
  * Returns 0 or -ENOMEM.
  */
 int result_by_samples(struct builder *b);
-/* Returns true if this fnode is f0, and f0 is a system call: its own code is the kernel's. */
-static inline bool result_is_system_call(const struct descent *d, uint32_t node)
+/* Returns true if this fnode is f0, and f0 is of the kernel: its own code is the kernel's. */
+static inline bool result_is_kernel(const struct descent *d, uint32_t node)
 {
-	return !node && d->ask.function.module == REC_KERNEL_MODULE &&
-	       d->ask.function.offset & REC_KERNEL_CALL;
+	return !node && d->ask.function.module == REC_KERNEL_MODULE;
 }
 /* Returns true if a path of own time also contains the time of callees that were not timed. */
 static inline bool result_has_callees(const struct descent_path *path)

@@ -218,8 +218,8 @@ static bool in_page_fault(const struct rec_frame *frame)
 }
 
 /*
- * Returns true for a system call that a function of the program called. False if f0 is that system
- * call: then the cause is the kernel already.
+ * Returns true for a system call that a function of the program called. False if f0 is of the
+ * kernel: then the cause is the kernel already.
  */
 static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
 {

@@ -59,7 +59,7 @@ static void refine_own(const struct descent *d, uint32_t node, enum cause_kind *
 	if (sampled_in_left_calls(d, node)) {
 		*kind = CAUSE_UNMEASURED;
 		*evidence = EVIDENCE_SAMPLED;
-	} else if (result_is_system_call(d, node)) {
+	} else if (result_is_kernel(d, node)) {
 		*kind = CAUSE_KERNEL;
 	}
 }

@@ -318,11 +318,12 @@ static const char *refusal(const struct options *o)
 	case OP_FUNCTION:
 	case OP_OFFSET:
 	case OP_SYSCALL:
+	case OP_KERNEL:
 		break;
 	default:
-		return "descend: -f must be a function of the program or its libraries, or "
-		       "syscall:NAME; descending into kernel functions, block, lock and runqueue "
-		       "is not supported";
+		return "descend: -f must be a function of the program or its libraries, "
+		       "syscall:NAME or kernel:FUNC; descending into block, lock and runqueue is "
+		       "not supported";
 	}
 	if ((o->question.peak || o->question.peak_high_ns) && o->question.slowest > 0)
 		return "descend: --peak and --slowest cannot be combined; give one of them";

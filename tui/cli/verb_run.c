@@ -231,8 +231,7 @@ uint32_t verb_op_of(struct model *m, const struct options *o)
 	for (size_t i = 0; i < model_nr_ops(m); i++) {
 		const struct op *op = model_op(m, i);
 
-		if ((op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL) &&
-		    !strcmp(op->requested, o->ops[0].text))
+		if (layer_is_called(op->layer) && !strcmp(op->requested, o->ops[0].text))
 			return op->op;
 	}
 	return 0;

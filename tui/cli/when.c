@@ -92,7 +92,7 @@ static void begin(struct when *w, struct front *f, uint64_t now)
 	if (w->options->condition.figure == CONDITION_OPEN) {
 		stage_begin(w, WHEN_LOOKS, now);
 		w->round = front_take_snapshots(f, 0);
-	} else if (op && (op->layer == LAYER_FUNCTION || op->layer == LAYER_SYSCALL)) {
+	} else if (op && layer_is_called(op->layer)) {
 		stage_begin(w, WHEN_DESCENDS, now);
 		front_read_modules(f);
 	} else {

@@ -70,7 +70,7 @@ const struct rec_question *driver_question(const struct descent_driver *d)
 	return d->question.op ? &d->question : NULL;
 }
 
-bool driver_of_syscall(const struct descent_driver *d)
+bool driver_is_in_kernel(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;
 }
@@ -277,7 +277,7 @@ static struct start *start_of(struct descent_driver *d, uint32_t op)
 
 static void start_op(struct descent_driver *d, const struct rec_op *op)
 {
-	if ((op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL) || start_of(d, op->op))
+	if (!layer_is_called(op->layer) || start_of(d, op->op))
 		return;
 	if (array_grow(d->starts, d->nr_starts, d->cap_starts, DRIVER_MAX_STARTS))
 		return;

@@ -96,9 +96,9 @@ const struct rec_question *driver_question(const struct descent_driver *d);
  */
 void driver_stop(struct descent_driver *d);
 
-/* True if f0 is a system call: then its place has the module REC_KERNEL_MODULE and an offset with
- * REC_KERNEL_CALL. */
-bool driver_of_syscall(const struct descent_driver *d);
+/* True if f0 is of the kernel: then its place has the module REC_KERNEL_MODULE, and that of a system
+ * call an offset with REC_KERNEL_CALL. */
+bool driver_is_in_kernel(const struct descent_driver *d);
 /* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *driver_asked(const struct descent_driver *d);
 /* The waits for a CPU of the calls beside which a peak was chosen (DESCENT_BESIDE_WAITS). */

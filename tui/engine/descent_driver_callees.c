@@ -99,12 +99,11 @@ static void report_ready(struct descent_driver *d)
 
 /* ---- asking ---- */
 
-/* Report a system call: it has no call sites. The parser cannot name it, so its name is fed here.
- */
-static void report_syscall(struct descent_driver *d, struct rec_code function)
+/* The parser cannot name a system call, so its name is fed here. */
+static void feed_syscall_name(struct descent_driver *d, struct rec_code function)
 {
-	struct record symbol = {.type = REC_SYMBOL}, rec = {.type = REC_CALLEES};
 	const char *known = syscall_name((unsigned int)(function.offset & ~REC_KERNEL_CALL));
+	struct record symbol = {.type = REC_SYMBOL};
 	char name[64];
 
 	snprintf(name, sizeof(name), known ? "syscall:%s" : "syscall:%.0s%u", known ? known : "",
@@ -115,6 +114,15 @@ static void report_syscall(struct descent_driver *d, struct rec_code function)
 					    .function = name,
 					    .file = ""};
 	d->host.feed(d->host.ctx, &symbol);
+}
+
+/* Report a call of the kernel: it has no call sites. */
+static void report_kernel(struct descent_driver *d, struct rec_code function)
+{
+	struct record rec = {.type = REC_CALLEES};
+
+	if (function.offset & REC_KERNEL_CALL)
+		feed_syscall_name(d, function);
 	rec.callees.function = function;
 	d->host.feed(d->host.ctx, &rec);
 }
@@ -130,7 +138,7 @@ void callees_want(struct descent_driver *d, struct rec_code function)
 	int err;
 
 	if (function.module == REC_KERNEL_MODULE) {
-		report_syscall(d, function);
+		report_kernel(d, function);
 		return;
 	}
 	if (c) {

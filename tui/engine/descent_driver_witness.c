@@ -16,12 +16,49 @@ void driver_witness(struct descent_driver *d, const struct rec_witness *w)
 		rec.witness.nr_frames =
 		    armed_set_frames(d->armed, d->nr_armed, d->ask.function, w->node, frames);
 		rec.witness.frames = frames;
-		/* A system call has no callees that could be armed, so its frames are never
+		/* A call of the kernel has no callees that could be armed, so its frames are never
 		 * partial. */
-		rec.witness.partial = !driver_of_syscall(d);
+		rec.witness.partial = !driver_is_in_kernel(d);
 	}
 	if (rec.witness.nr_frames)
 		d->host.feed(d->host.ctx, &rec);
+}
+
+/*
+ * The number of the kernel's frames, which begin with the outermost, that are callers of f0: those
+ * before it. A system call is the outermost. `nr`: f0 is not among them.
+ */
+static uint32_t kernel_callers(const struct rec_code *f0, const struct rec_frame *kernel,
+			       uint32_t nr)
+{
+	uint32_t i = 0;
+
+	if (f0->offset & REC_KERNEL_CALL)
+		return 0;
+	while (i < nr && kernel[i].function != f0->offset)
+		i++;
+	return i;
+}
+
+/* A stack sample inside a call of f0, which is of the kernel: the kernel's frames from f0 on, and
+ * its callers, in the kernel and in the program, the innermost first. */
+static void kernel_witness(struct descent_driver *d, struct rec_witness *w)
+{
+	struct rec_frame callers[DESCENT_MAX_WITNESS_FRAMES];
+	uint32_t above = kernel_callers(&d->ask.function, w->kernel, w->nr_kernel), n = 0;
+
+	/* a stack that was taken when f0 had not begun yet, or had returned */
+	if (above == w->nr_kernel && above)
+		w->nr_callers = 0;
+	for (uint32_t i = above < w->nr_kernel ? above : 0; i > 0; i--)
+		callers[n++] = w->kernel[i - 1];
+	for (uint32_t i = 0; i < w->nr_callers && n < DESCENT_MAX_WITNESS_FRAMES; i++)
+		callers[n++] = w->callers[i];
+	w->callers = callers;
+	w->nr_callers = n;
+	w->kernel += above;
+	w->nr_kernel -= above;
+	driver_witness(d, w);
 }
 
 void driver_stack(struct descent_driver *d, const struct rec_stack *s,
@@ -41,12 +78,12 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 				.kernel = s->kernel,
 				.functions = s->functions};
 
-	if (driver_of_syscall(d)) {
+	if (driver_is_in_kernel(d)) {
 		w.nr_callers = nr;
 		w.callers = frames;
 		w.nr_frames = 0;
 		w.epoch = d->epoch;
-		driver_witness(d, &w);
+		kernel_witness(d, &w);
 		return;
 	}
 	/* Without frames a stack sample is useless; a sleep can still be placed by its open fnode.

@@ -76,7 +76,7 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 
 	if (a->frames.error)
 		stacks_mappings_forget(f);
-	else if (driver_of_syscall(f->stream.driver))
+	else if (driver_is_in_kernel(f->stream.driver))
 		/* f0 is a system call: all frames are its callers */
 		n = frames_callers(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else if (!p->stack.cfa)

@@ -89,7 +89,7 @@ static void ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_
 		say(l, NOTE_WARNING, "the target has ended: there is nothing left to probe");
 		return;
 	}
-	if (!op || (op->layer != LAYER_FUNCTION && op->layer != LAYER_SYSCALL)) {
+	if (!op || !layer_is_called(op->layer)) {
 		say(l, NOTE_INFO,
 		    "only calls have a cause to find; o shows where the process spends its time, "
 		    "W for whom it waits");

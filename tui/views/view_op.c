@@ -380,8 +380,7 @@ static bool can_descend(const struct view_op *v)
 
 	if (s->options.replay)
 		return view_op_chosen(v, NULL) && s->recorded_descent == v->number;
-	return view_op_chosen(v, NULL) && !v->op->past &&
-	       (layer == LAYER_FUNCTION || layer == LAYER_SYSCALL);
+	return view_op_chosen(v, NULL) && !v->op->past && layer_is_called(layer);
 }
 
 static bool op_offers(const struct view *view, enum request request)
