@@ -20,6 +20,18 @@ uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, ui
 	return nr;
 }
 
+uint32_t frames_kernel_callers(const struct rec_frame *kernel, uint32_t nr, struct rec_code f0,
+			       struct rec_frame *callers)
+{
+	uint32_t above = 0;
+
+	while (!(f0.offset & REC_KERNEL_CALL) && above < nr && kernel[above].function != f0.offset)
+		above++;
+	for (uint32_t i = 0; above < nr && i < above; i++)
+		callers[i] = kernel[above - 1 - i];
+	return above;
+}
+
 /* Copy the `nr` innermost frames, starting with the outermost of them. */
 static uint32_t inwards(const struct parsed_frames *a, uint32_t nr, struct rec_frame *out,
 			uint32_t max)

@@ -52,5 +52,20 @@ def stopped():
     check(operation(document, "kernel:hrtimer_nanosleep")["calls"] > 0, "calls are counted")
 
 
+@smoke("a descent into a kernel function names what it waits for, and who calls it")
+def descent():
+    status, out, err = guest(
+        "sh", "-c", "mkfifo /tmp/in; rates 500 3000 0 </tmp/in >/dev/null & sleep 3000 >/tmp/in & p=$(pidof rates);"
+        " peaktop descend -p $p -f kernel:do_nanosleep --json --timeout 600; s=$?; kill $p; exit $s", files=peaktop_files("rates"))
+    equal("status (%s; %s)" % (err, out[:400]), status, 0)
+    document = json.loads(out)
+    validate(document)
+    equal("the function", document["function"], "do_nanosleep")
+    sleeps = [path for path in document["paths"] if path["cause"]["kind"] == "sleep"]
+    check(sleeps, "a sleep: %s" % [path["cause"] for path in document["paths"]])
+    callers = {frame["function"] for path in document["callers"] for frame in path["frames"]}
+    check("hrtimer_nanosleep" in callers and "fast" in callers, "callers: %s" % callers)
+
+
 if __name__ == "__main__":
     main()

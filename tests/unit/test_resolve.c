@@ -249,6 +249,26 @@ static void frames_in_both_directions(void **state)
 	assert_int_equal(frames_from_cfa(&a, 0x7200, out, 2), 0);
 }
 
+static void the_kernel_part_is_split_at_f0(void **state)
+{
+	const uint32_t m = REC_KERNEL_MODULE;
+	const struct rec_frame in[] = {{m, REC_KERNEL_CALL | 1, REC_KERNEL_CALL | 1},
+				       {m, 0x104, 0x100},
+				       {m, 0x204, 0x200},
+				       {m, 0x204, 0x200}};
+	struct rec_frame out[4];
+
+	/* a recursion is one call of f0, that of its outermost frame */
+	assert_int_equal(frames_kernel_callers(in, 4, (struct rec_code){m, 0x200}, out), 2);
+	assert_true(out[0].function == 0x100);
+	assert_true(out[1].function == (REC_KERNEL_CALL | 1));
+	assert_int_equal(
+	    frames_kernel_callers(in, 4, (struct rec_code){m, REC_KERNEL_CALL | 1}, out), 0);
+	out[0].function = 7;
+	assert_int_equal(frames_kernel_callers(in, 4, (struct rec_code){m, 0x300}, out), 4);
+	assert_int_equal(out[0].function, 7);
+}
+
 static void a_sleep_at_a_known_place_gets_its_frames(void **state)
 {
 	const struct rec_frame frames[] = {{1, 0x11, 0x10}, {1, 0x21, 0x20}};
@@ -382,6 +402,7 @@ int main(void)
 	    cmocka_unit_test(a_wait_without_a_stack_joins_its_path),
 	    cmocka_unit_test(a_group_of_goroutines_is_no_lock),
 	    cmocka_unit_test(frames_in_both_directions),
+	    cmocka_unit_test(the_kernel_part_is_split_at_f0),
 	    cmocka_unit_test(a_sleep_at_a_known_place_gets_its_frames),
 	    cmocka_unit_test(a_cut_stack_at_a_known_place_gets_its_callers),
 	    cmocka_unit_test(open_fnodes_are_frames),

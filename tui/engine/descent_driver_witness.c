@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Witnesses: where a thread was inside f0 when it slept. */
 #include "analysis/descent/armed_set.h"
+#include "analysis/parser/frames.h"
 #include "tui/engine/descent_driver_private.h"
 
 void driver_witness(struct descent_driver *d, const struct rec_witness *w)
@@ -24,34 +25,20 @@ void driver_witness(struct descent_driver *d, const struct rec_witness *w)
 		d->host.feed(d->host.ctx, &rec);
 }
 
-/*
- * The number of the kernel's frames, which begin with the outermost, that are callers of f0: those
- * before it. A system call is the outermost. `nr`: f0 is not among them.
- */
-static uint32_t kernel_callers(const struct rec_code *f0, const struct rec_frame *kernel,
-			       uint32_t nr)
-{
-	uint32_t i = 0;
-
-	if (f0->offset & REC_KERNEL_CALL)
-		return 0;
-	while (i < nr && kernel[i].function != f0->offset)
-		i++;
-	return i;
-}
-
 /* A stack sample inside a call of f0, which is of the kernel: the kernel's frames from f0 on, and
  * its callers, in the kernel and in the program, the innermost first. */
 static void kernel_witness(struct descent_driver *d, struct rec_witness *w)
 {
-	struct rec_frame callers[DESCENT_MAX_WITNESS_FRAMES];
-	uint32_t above = kernel_callers(&d->ask.function, w->kernel, w->nr_kernel), n = 0;
+	struct rec_frame callers[2 * DESCENT_MAX_WITNESS_FRAMES];
+	uint32_t above, n = 0;
 
-	/* a stack that was taken when f0 had not begun yet, or had returned */
-	if (above == w->nr_kernel && above)
+	if (w->nr_kernel > DESCENT_MAX_WITNESS_FRAMES)
+		w->nr_kernel = DESCENT_MAX_WITNESS_FRAMES;
+	above = frames_kernel_callers(w->kernel, w->nr_kernel, d->ask.function, callers);
+	if (above < w->nr_kernel)
+		n = above;
+	else if (w->nr_kernel) /* taken before f0 began, or after it returned */
 		w->nr_callers = 0;
-	for (uint32_t i = above < w->nr_kernel ? above : 0; i > 0; i--)
-		callers[n++] = w->kernel[i - 1];
 	for (uint32_t i = 0; i < w->nr_callers && n < DESCENT_MAX_WITNESS_FRAMES; i++)
 		callers[n++] = w->callers[i];
 	w->callers = callers;
