@@ -3,6 +3,7 @@
 #define PT_DEFINE_MAPS
 #include "bpf/activations.h"
 #include "bpf/descend.h"
+#include "bpf/kernel_calls.h"
 #include "bpf/measure.h"
 #include "bpf/pace.h"
 #include "bpf/phases.h"
@@ -412,26 +413,6 @@ int on_break(struct bpf_perf_event_data *ctx)
 	if (activation_end(c, &key, ctx->regs.ax, true, now, (u32)id))
 		record_send(c, PT_RECORD_CLOSED, key.slot, id >> 32, (u32)id, ctx->regs.ip);
 	return 0;
-}
-
-/*
- * The key of a kernel function's activation: thread and operation. In a recursion only the
- * outermost call counts.
- */
-INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
-{
-	key->cfa = 1ull << 63 | (u32)id;
-	key->tgid = id >> 32;
-	key->slot = slot;
-}
-
-/*
- * The address of a frame of the kernel: its distance from the lower end of the task's stack. So it
- * is less than that of each frame of the program, whose calls come before.
- */
-INLINE u64 kernel_frame(struct pt_regs *ctx)
-{
-	return ctx->sp - (u64)bpf_get_current_task_btf()->stack;
 }
 
 /*

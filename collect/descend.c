@@ -10,7 +10,6 @@
 #include "collect/code_check.h"
 #include "collect/functions.h"
 #include "collect/keep.h"
-#include "collect/kernel_functions.h"
 #include "collect/kernel_symbols.h"
 #include "collect/learn.h"
 #include "collect/modules.h"
@@ -360,56 +359,13 @@ void descend_refill(struct collector *c)
 				 __ATOMIC_RELAXED);
 }
 
-/* The number + 1 of the system call that `op` stands for; 0: not a system call. */
-static uint32_t call_of(struct collector *c, uint32_t op)
-{
-	const struct pt_control *control = kernel_side_control(c->kernel);
-
-	if (op >= PT_SLOTS || !op || c->slots[op].op != op || c->slots[op].layer != LAYER_SYSCALL)
-		return 0;
-	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
-		if (control->sys_slot[nr] == op)
-			return nr + 1;
-	}
-	return 0;
-}
-
-bool descend_needs_syscalls(const struct collector *c)
-{
-	return c->descent && c->descent->is_syscall;
-}
-
-bool descend_is_of_kernel(const struct collector *c, uint32_t op)
-{
-	return c->descent && !c->descent->function && c->descent->op == op;
-}
-
-bool descend_has_bursts(const struct collector *c, enum function_state *state)
-{
-	const struct descent_arming *d = c->descent;
-	const struct kernel_function *k = d ? kernel_function_by_op(c, d->op) : NULL;
-
-	if (!d || d->is_syscall)
-		return false;
-	*state = d->function ? d->function->state : k ? k->state : FUNCTION_OFF;
-	return true;
-}
-
-/* The slot of f0, if it is of the kernel; 0: it is not watched. */
-static uint32_t slot_in_kernel(struct collector *c, uint32_t op)
-{
-	const struct kernel_function *k = kernel_function_by_op(c, op);
-
-	return k ? k->slot : call_of(c, op) ? op : 0;
-}
-
 static const char *request_check(struct collector *c, const struct req_descend *req,
 				 const struct function *f)
 {
 	const struct rec_site *sites[2 * PT_FNODES];
 	size_t nr = 0;
 
-	if (!f && !slot_in_kernel(c, req->op))
+	if (!f && !descend_slot_in_kernel(c, req->op))
 		return "the function is not watched";
 	if (!f && req->nr_nodes)
 		return "a call of the kernel has no call sites";
@@ -453,9 +409,9 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	if (!d)
 		return -ENOMEM;
 	*d = (struct descent_arming){.function = f,
-				     .is_syscall = !f && call_of(c, req->op),
+				     .is_syscall = !f && descend_call_of(c, req->op),
 				     .op = req->op,
-				     .slot = f ? f->slot : slot_in_kernel(c, req->op),
+				     .slot = f ? f->slot : descend_slot_in_kernel(c, req->op),
 				     .epoch = req->epoch,
 				     .low_ns = req->low_ns,
 				     .high_ns = req->high_ns,
@@ -481,7 +437,8 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	/* calls that begin after this carry the new epoch */
 	__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&control->descend_call, f ? 0 : call_of(c, req->op), __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->descend_call, f ? 0 : descend_call_of(c, req->op),
+			 __ATOMIC_SEQ_CST);
 	return 0;
 }
 

@@ -52,7 +52,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r);
 /* True if f0 is a system call, so that its tracepoints are needed. */
 bool descend_needs_syscalls(const struct collector *c);
 /* True if f0 is a function, of the program or of the kernel: the bursts of the scheduler's events
- * are those of f0. *state: f0's. */
+ * are those of f0. *state: f0's, unless it is NULL. */
 bool descend_has_bursts(const struct collector *c, enum function_state *state);
 /* True if f0 of the running descent is this function of the kernel. */
 bool descend_is_of_kernel(const struct collector *c, uint32_t op);

@@ -73,6 +73,10 @@ void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_c
 void sleep_fill(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
 		struct sleep_strings *text);
 
+/* The number + 1 of the system call that `op` stands for; 0: not a system call. */
+uint32_t descend_call_of(const struct collector *c, uint32_t op);
+/* The slot of f0, if it is of the kernel; 0: it is not watched. */
+uint32_t descend_slot_in_kernel(const struct collector *c, uint32_t op);
 void descend_links_release(struct descent_arming *d);
 
 /* Tell the front that the fnodes at this site are not timed any more. `reason`: enum

@@ -325,12 +325,10 @@ static bool burst_is_saved(const struct collector *c, enum unit u)
 /* True if a unit that is off can be switched on. */
 static bool unit_is_affordable(const struct collector *c, enum unit u)
 {
-	enum function_state f0;
-
 	if (!serves_descent(c, u))
 		return burst_is_saved(c, u);
 	/* f0's bursts start it with units_start() */
-	return !descend_has_bursts(c, &f0) && budget_left(c) > budget_burst(c);
+	return !descend_has_bursts(c, NULL) && budget_left(c) > budget_burst(c);
 }
 
 static bool was_off_long(const struct governed_unit *g, uint64_t now)

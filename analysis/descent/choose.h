@@ -12,6 +12,12 @@
 #include "analysis/descent/parts.h"
 #include "analysis/latency/model.h"
 
+/* True for operations that a thread calls and returns from: a descent can find their causes. */
+static inline bool layer_is_called(uint32_t layer)
+{
+	return layer <= LAYER_KERNEL;
+}
+
 /*
  * At most one of `number`, the latency or range, and `slowest` is given. If all are zero, the peak
  * with most of the time is meant.

@@ -130,12 +130,6 @@ enum layer {
 	LAYER_MAX
 };
 
-/* True for operations that a thread calls and returns from: a descent can find their causes. */
-static inline bool layer_is_called(uint32_t layer)
-{
-	return layer <= LAYER_KERNEL;
-}
-
 struct rec_meta {
 	const char *version; /* of the writer */
 	const char *host;
