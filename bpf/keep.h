@@ -42,8 +42,8 @@ struct descent_call {
 	u64 *args;
 };
 
-/* True if the call that begins belongs to the one that is open: it is further down its stack. A call
- * of the kernel has none inside; an exception may have left the open call. */
+/* True if the call that begins belongs to the one that is open: it is further down its stack. A
+ * call of the kernel has none inside; an exception may have left the open call. */
 INLINE bool is_within(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
 		      const struct descent_call *call)
 {

@@ -8,9 +8,9 @@
  * incomplete. Returns their number, at most `max`. */
 uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
 /*
- * Split the kernel's part of a stack, outermost first, at the outermost frame of f0, which is of the
- * kernel. Returns the number of frames before it, which are written to `callers`, innermost first;
- * `nr` if f0 is not in the stack. Of a system call all frames are its own.
+ * Split the kernel's part of a stack, outermost first, at the outermost frame of f0, which is of
+ * the kernel. Returns the number of frames before it, which are written to `callers`, innermost
+ * first; `nr` if f0 is not in the stack. Of a system call all frames are its own.
  */
 uint32_t frames_kernel_callers(const struct rec_frame *kernel, uint32_t nr, struct rec_code f0,
 			       struct rec_frame *callers);
