@@ -96,8 +96,8 @@ const struct rec_question *driver_question(const struct descent_driver *d);
  */
 void driver_stop(struct descent_driver *d);
 
-/* True if f0 is of the kernel: then its place has the module REC_KERNEL_MODULE, and that of a system
- * call an offset with REC_KERNEL_CALL. */
+/* True if f0 is of the kernel: then its place has the module REC_KERNEL_MODULE, and that of a
+ * system call an offset with REC_KERNEL_CALL. */
 bool driver_is_in_kernel(const struct descent_driver *d);
 /* The question of the descent; NULL if there is none yet. */
 const struct rec_descent *driver_asked(const struct descent_driver *d);

@@ -229,19 +229,33 @@ static int temporary_beside(const char *path, char name[PATH_MAX])
 	return fd < 0 ? -errno : fd;
 }
 
-/* Give an existing session another name beside its own. Returns 0 if there is none. */
-static int set_aside(const char *path, char **older)
+/*
+ * 0 if there is no file of this name (*exists is false), or if it may be replaced and no other
+ * writer uses it.
+ */
+static int check_target(const char *path, bool *exists)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
-	char name[PATH_MAX];
 
+	*exists = fd >= 0;
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	err = check_replaceable(fd);
 	if (!err)
 		err = lock(fd);
 	close(fd);
-	if (err)
+	return err;
+}
+
+/* Give an existing session another name beside its own. Returns 0 if there is none. */
+static int set_aside(const char *path, char **older)
+{
+	char name[PATH_MAX];
+	bool exists;
+	int fd, err;
+
+	err = check_target(path, &exists);
+	if (err || !exists)
 		return err;
 	fd = temporary_beside(path, name);
 	if (fd < 0)
@@ -426,28 +440,13 @@ static int sync_folder(const char *path)
 	return err;
 }
 
-/*
- * 0 if there is no file of this name, or if it may be replaced and no other writer uses it.
- */
-static int check_target(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = check_replaceable(fd);
-	if (!err)
-		err = lock(fd);
-	close(fd);
-	return err;
-}
-
 int session_writer_save_as(struct session_writer *w, const char *path)
 {
 	char name[PATH_MAX];
+	bool exists;
 	int fd, err;
 
-	err = check_target(path);
+	err = check_target(path, &exists);
 	if (err)
 		return err;
 	fd = temporary_beside(path, name);
