@@ -261,6 +261,7 @@ static void another_question(void **state)
 	assert_int_equal(driver_begin(t.driver, &ask), 0);
 	assert_null(driver_parts(t.driver));
 	assert_null(driver_part(t.driver, 1));
+	driver_stop(t.driver);
 	json = answer();
 	assert_null(json_object_get(json, "parts"));
 	json_decref(json);

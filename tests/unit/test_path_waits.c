@@ -292,6 +292,7 @@ static void test_of_a_system_call(void **state)
 	call.function.offset = REC_KERNEL_CALL | SYS_write;
 	assert_int_equal(path_waits_find(&all, &r, &path, &found), 0);
 	assert_int_equal(found.nr, 0);
+	waits_chains_release(&found);
 	/* a function of the kernel may be called in any system call */
 	call.function.offset = 0x1000;
 	assert_int_equal(path_waits_find(&all, &r, &path, &found), 0);
