@@ -84,7 +84,7 @@ def walk():
     wait_for(lambda: "nanosleep" not in s.text(), "the list is filtered")
     s.shows(re.compile("^> fsync ", re.M))
     s.keys("Enter")
-    s.shows(re.compile(r"^ *syscall:fsync +[\d.]+k? calls", re.M))
+    s.shows(re.compile(r"^[ >]*syscall:fsync +[\d.]+k? calls", re.M))
     s.keys("q")
     s.shows("filter: fsync")
     s.keys("q")
