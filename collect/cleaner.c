@@ -32,6 +32,9 @@ enum {
 	PARENT = 5,
 };
 
+/* With the number of a file: the descriptor is that of its lease. */
+#define LEASE (1u << 31)
+
 /* A place of the table of sites. */
 struct noted {
 	atomic_uint file; /* 0: the place is free. Stored last, because the writer may be killed. */
@@ -57,6 +60,13 @@ static struct {
 } cleaner = {.socket = -1};
 
 /* ---- in the helper ---------------------------------------------------- */
+
+/* Descriptors by the number of the file; -1: none. */
+struct held {
+	int files[MAX_FILES];
+	/* nobody can write to these files until the helper ends */
+	int leases[MAX_FILES];
+};
 
 /* Place uprobes at these points and remove them. They are limited to this process: the kernel
  * places no breakpoint in another, but removes those that nobody wants. */
@@ -126,22 +136,27 @@ static void clean(const struct cleaner_shared *s, const int *files, int program,
 	attach_settle();
 }
 
-static bool receive_file(int *files)
+static bool receive_file(struct held *h)
 {
 	uint32_t number;
-	int fd;
+	int fd, *at;
 
 	if (fd_message_receive(SOCKET, &number, sizeof(number), &fd, MSG_DONTWAIT))
 		return false;
+	at = number & LEASE ? h->leases : h->files;
+	number &= ~LEASE;
 	if (!number || number > MAX_FILES || fd < 0)
 		return false;
-	files[number - 1] = fd;
+	at += number - 1;
+	if (*at >= 0)
+		close(*at);
+	*at = fd;
 	return true;
 }
 
 /* Wait until the collector is dead. Its links are closed then, and their uprobes removed as far as
  * the kernel did it. */
-static void wait_for_death(int *files, const struct cleaner_shared *s)
+static void wait_for_death(struct held *h, const struct cleaner_shared *s)
 {
 	struct pollfd p[2] = {{.fd = PARENT, .events = POLLIN}, {.fd = SOCKET, .events = POLLIN}};
 
@@ -151,7 +166,7 @@ static void wait_for_death(int *files, const struct cleaner_shared *s)
 		if (poll(p, 2, -1) < 0)
 			continue;
 		dead = p[0].revents;
-		while (receive_file(files))
+		while (receive_file(h))
 			;
 		if (dead)
 			return;
@@ -199,7 +214,8 @@ static void rename_process(void)
 static void helper_run(int socket, int front, int parent)
 {
 	const struct cleaner_shared *s = cleaner.shared;
-	int files[MAX_FILES], program;
+	struct held held;
+	int program;
 	bool multi;
 
 	cleaner.shared = NULL; /* what this process attaches needs no note */
@@ -215,10 +231,10 @@ static void helper_run(int socket, int front, int parent)
 	    privileges_limit_collector(&(struct privileges_use){.uprobe_events = !multi}))
 		_exit(1);
 	for (int i = 0; i < MAX_FILES; i++)
-		files[i] = -1;
-	wait_for_death(files, s);
+		held.files[i] = held.leases[i] = -1;
+	wait_for_death(&held, s);
 	if (!atomic_load(&s->dismissed))
-		clean(s, files, program, multi);
+		clean(s, held.files, program, multi);
 	_exit(0);
 }
 
@@ -298,6 +314,16 @@ void cleaner_note(int file_fd, const struct attach_point *points, size_t n)
 
 	for (size_t i = 0; file && i < n; i++)
 		note(file, points[i].offset);
+}
+
+void cleaner_hold(int lease)
+{
+	uint32_t number = cleaner.shared ? file_number(lease) : 0;
+
+	if (!number)
+		return;
+	number |= LEASE;
+	fd_message_send(cleaner.socket, &number, sizeof(number), lease, MSG_DONTWAIT);
 }
 
 void cleaner_dismiss(void)

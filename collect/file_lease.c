@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "collect/cleaner.h"
 #include "collect/guard.h"
 
 /* The kernel tells by a signal that a lease is broken. Only the thread that waits for it gets it.
@@ -75,10 +76,7 @@ int lease_take(int fd)
 
 	if (err)
 		return err;
-	/*
-	 * a lease belongs to an open file: with one of its own, no other process keeps it when this
-	 * process ends
-	 */
+	/* a lease belongs to an open file: of this one only the cleaner has a descriptor, too */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	lease = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (lease < 0)
@@ -91,6 +89,7 @@ int lease_take(int fd)
 		return err;
 	}
 	guard_own_lease(lease);
+	cleaner_hold(lease);
 	return lease;
 }
 
@@ -102,6 +101,7 @@ bool lease_is_broken(int lease)
 void lease_release(int lease)
 {
 	guard_forget_lease(lease);
+	fcntl(lease, F_SETLEASE, F_UNLCK);
 	close(lease);
 }
 

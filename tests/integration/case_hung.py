@@ -332,10 +332,6 @@ def debugger_is_there():
     t.end()
 
 
-def collector_of(program):
-    return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
-
-
 def at_random_moments(times, seconds, *args):
     """Start peaktop again and again, and wait for a random moment of its first seconds."""
     draw = draws()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A plug-in that is overwritten or replaced while its functions are probed: its host lives and computes what it should."""
 import re
+import signal
 from harness import *
 
 
@@ -98,6 +99,34 @@ def writer():
         check(alive(t.pid), "the host died")
         program.stop()
         t.end()
+
+
+@case("the collector is killed: whoever overwrites a probed file waits until the helper has removed what is left")
+def writer_after_kill():
+    t = host("write", 2, 60000, 100)
+    program = Peaktop("watch", "-p", t.pid, "-f", "plugin_work", "--json", "--for", 600, "--max-overhead", 100)
+    program.armed(t.pid, "live.so", 60)
+    program.note_family()
+    live = next(path for _, _, _, path in executable_mappings(t.pid) if path.endswith("live.so"))
+    collector, cleaner = collector_of(program), member(program, "probe-cleaner")
+    check(cleaner, "the helper does not run")
+    os.kill(cleaner, signal.SIGSTOP)
+    try:
+        os.kill(collector, signal.SIGKILL)
+        wait_for(lambda: not alive(collector), "the collector is dead")
+        try:
+            os.close(os.open(live, os.O_WRONLY | os.O_NONBLOCK))
+            raise AssertionError("the file can be overwritten while the helper has not cleaned")
+        except BlockingIOError:
+            pass
+    finally:
+        os.kill(cleaner, signal.SIGCONT)
+    with open(live, "r+b"):
+        equal("breakpoints below a file that is open for writing", breakpoints(t.pid, "live.so"), [])
+    wait_for(lambda: not alive(cleaner), "the helper ends")
+    check(alive(t.pid), "the host died")
+    program.wait()
+    t.end()
 
 
 main()

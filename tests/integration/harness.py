@@ -677,6 +677,10 @@ def member(program, name):
     return 0
 
 
+def collector_of(program):
+    return wait_for(lambda: member(program, "peaktop-collect"), "the collector starts")
+
+
 def symbol_offset(path, name):
     need("nm")
     out = subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode()
