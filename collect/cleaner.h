@@ -31,8 +31,8 @@ void cleaner_start(int front);
 void cleaner_note(int file_fd, const struct attach_point *points, size_t n);
 
 /*
- * Let the helper hold a lease on a file (file_lease.h), too: the kernel does not release it when the
- * collector is killed, but when the helper has cleaned. Otherwise the file could be overwritten
+ * Let the helper hold a lease on a file (file_lease.h), too: the kernel does not release it when
+ * the collector is killed, but when the helper has cleaned. Otherwise the file could be overwritten
  * while probes are in it. It can still be released with F_UNLCK.
  */
 void cleaner_hold(int lease);

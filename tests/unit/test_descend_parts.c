@@ -2,6 +2,7 @@
 /* Descents into the parts of an operation's time, one after the other, and their one answer. */
 #include "analysis/descent/choose.h"
 #include "tests/unit/descend_rig.h"
+#include "tui/engine/saved_descent.h"
 #include "tui/report/output_descend_parts.h"
 
 static struct descent_parts parts;
@@ -268,6 +269,51 @@ static void another_question(void **state)
 	replays();
 }
 
+/* What resume gets of this descent. */
+static struct saved_descent *saved(struct buf *bytes)
+{
+	struct descent_question o = options();
+	struct saved_descent *s;
+
+	if (!driver_question(t.driver))
+		driver_ask_question(t.driver, F0, &o);
+	buf_reset(bytes);
+	assert_int_equal(saved_descent_write(t.driver, t.model, "", bytes), 0);
+	s = saved_descent_new(bytes->data, bytes->len);
+	assert_non_null(s);
+	return s;
+}
+
+/* The last part goes on alone, with a word about it. */
+static void the_last_part_resumed(void **state)
+{
+	struct buf bytes = {.max = 1 << 20};
+	struct saved_descent *s;
+
+	both_parts();
+	s = saved(&bytes);
+	assert_non_null(saved_descent_asked(s));
+	assert_non_null(memmem(bytes.data, bytes.len, "one part of the operation alone", 31));
+	saved_descent_free(s);
+	buf_release(&bytes);
+}
+
+/* The first part has no answer yet: the operation is asked about anew. */
+static void an_open_part_resumed(void **state)
+{
+	struct buf bytes = {.max = 1 << 20};
+	struct saved_descent *s;
+
+	begin_first_part();
+	begin_second_part();
+	finish(4 * MS, 0x1010);
+	s = saved(&bytes);
+	assert_null(saved_descent_asked(s));
+	assert_non_null(saved_descent_question(s));
+	saved_descent_free(s);
+	buf_release(&bytes);
+}
+
 /* A damaged session may name parts that there are not. */
 static void no_such_part(void **state)
 {
@@ -313,9 +359,17 @@ static void one_part(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(the_json),	TEST(the_text),		TEST(rows_before_the_end),
-	    TEST(interrupted),	TEST(the_target_ends),	TEST(replayed_from_its_session),
-	    TEST(no_such_part), TEST(another_question), TEST(one_part),
+	    TEST(the_json),
+	    TEST(the_text),
+	    TEST(rows_before_the_end),
+	    TEST(interrupted),
+	    TEST(the_target_ends),
+	    TEST(replayed_from_its_session),
+	    TEST(no_such_part),
+	    TEST(another_question),
+	    TEST(one_part),
+	    TEST(the_last_part_resumed),
+	    TEST(an_open_part_resumed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A saved descent, written by the process that has read the session. */
+#include "tui/engine/saved_descent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/latency/profile_record.h"
+#include "analysis/latency/threads.h"
+#include "analysis/session/frame.h"
+#include "tui/engine/front_state.h"
+
+struct writer {
+	const struct descent_driver *driver;
+	struct buf *out;
+	uint32_t frames;
+};
+
+static int write_one(void *ctx, const struct record *rec)
+{
+	struct writer *w = ctx;
+
+	return frame_encode(w->out, rec, w->frames++);
+}
+
+/* Write a fnode, and before it the name of its function, by which another build has it. */
+static int write_fnode(void *ctx, const struct record *rec)
+{
+	struct writer *w = ctx;
+	struct rec_code f = rec->fnode.callee;
+	const struct driver_symbol *name = driver_symbol(w->driver, f.module, f.offset);
+	const struct record named = {.type = REC_SYMBOL,
+				     .symbol = {.module = f.module,
+						.offset = f.offset,
+						.symbol = name ? name->symbol : "",
+						.function = name ? name->function : "",
+						.file = ""}};
+	int err = name ? write_one(w, &named) : 0;
+
+	return err ? err : write_one(w, rec);
+}
+
+static int write_modules(struct writer *w)
+{
+	const struct descent_driver *d = w->driver;
+	int err = 0;
+
+	for (uint32_t m = 1; m <= driver_nr_modules(d) && !err; m++) {
+		const struct module_origin *id = driver_module_identity(d, m);
+		struct record rec = {.type = REC_MODULE};
+
+		if (!id)
+			continue;
+		rec.module = (struct rec_module){.module = m, .path = id->path, .size = id->size};
+		err = write_one(w, &rec);
+		if (err || !id->build_id)
+			continue;
+		rec.type = REC_BUILD_ID;
+		rec.build_id = (struct rec_build_id){.module = m, .build_id = id->build_id};
+		err = write_one(w, &rec);
+	}
+	return err;
+}
+
+static int write_choice(struct writer *w, const struct thread_choice *c)
+{
+	const struct record rec = {.type = REC_CHOICE,
+				   .choice = {.threads = c->threads,
+					      .chosen_threads = c->chosen_threads,
+					      .nr_chosen = (uint32_t)c->nr,
+					      .chosen = c->list}};
+
+	return write_one(w, &rec);
+}
+
+/* True if a descent into another part of the operation has not found its root cause. */
+static bool others_are_open(const struct descent_driver *d, uint32_t nr_parts)
+{
+	bool open = false;
+
+	for (uint32_t n = 1; n <= nr_parts && !open; n++) {
+		const struct descent_driver *part = driver_part(d, n);
+		struct descent_result r;
+
+		if (part == d)
+			continue;
+		open = !part || driver_result(part, &r);
+		if (open)
+			return true;
+		open = r.status != DESCENT_ROOT_CAUSE;
+		descent_result_release(&r);
+	}
+	return open;
+}
+
+/*
+ * Of descents into the parts of an operation only the last one's tree is kept. *again: ask about
+ * the operation once more, because another part is open.
+ */
+static int write_parts(struct writer *w, bool *again)
+{
+	const struct descent_driver *d = w->driver;
+	const struct rec_parts *parts = driver_asked(d) ? driver_parts(d) : NULL;
+	uint32_t number = parts ? driver_asked(d)->part : 0;
+	char words[256];
+
+	if (!number || number > parts->nr_parts)
+		return 0;
+	*again = driver_question(d) && others_are_open(d, parts->nr_parts);
+	if (*again)
+		return 0;
+	snprintf(words, sizeof(words),
+		 "this descent goes on with one part of the operation alone, that with %.1f%% of "
+		 "its time; a new descent asks about all of it",
+		 100.0 * (double)parts->parts[number - 1].time_ns / (double)parts->time_ns);
+	return write_one(w, &(struct record){.type = REC_NOTE, .note = {NOTE_WARNING, words}});
+}
+
+int saved_descent_write(const struct descent_driver *d, const struct model *m, const char *damage,
+			struct buf *out)
+{
+	bool again = false;
+	char words[512];
+	static struct profile_buckets buckets;
+	struct writer w = {.driver = d, .out = out};
+	struct record rec;
+	int err;
+
+	if (!driver_asked(d) && !driver_question(d))
+		return -ENOENT;
+	if (damage[0]) {
+		snprintf(words, sizeof(words),
+			 "the session is damaged (%s): this descent goes on with what is intact",
+			 damage);
+		rec = (struct record){.type = REC_NOTE, .note = {NOTE_WARNING, words}};
+		err = write_one(&w, &rec);
+		if (err)
+			return err;
+	}
+	rec.type = REC_TARGET;
+	if (model_nr_targets(m)) {
+		rec.target = *model_target(m, 0);
+		err = write_one(&w, &rec);
+		if (err)
+			return err;
+	}
+	err = write_modules(&w);
+	if (!err && model_choice(m)->nr)
+		err = write_choice(&w, model_choice(m));
+	if (!err)
+		err = write_parts(&w, &again);
+	if (!err && (!driver_asked(d) || again)) {
+		rec = (struct record){.type = REC_QUESTION, .question = *driver_question(d)};
+		return write_one(&w, &rec);
+	}
+	rec.type = REC_DESCENT;
+	rec.descent = *driver_asked(d);
+	rec.descent.resumes = rec.descent.part = 0;
+	if (!err)
+		err = write_one(&w, &rec);
+	if (!err)
+		err = descent_save(driver_descent(d), write_fnode, &w);
+	rec.type = REC_SAVED_PROFILE;
+	profile_to_record(descent_start_profile(driver_descent(d)), driver_asked(d)->op, &buckets,
+			  &rec.profile);
+	return err ? err : write_one(&w, &rec);
+}
