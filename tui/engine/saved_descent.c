@@ -165,7 +165,9 @@ bool saved_descent_allows(struct front *f)
 		 target->exe,
 		 f->go_at_once ? "the descent does not go on"
 			       : "give a process of the program that was saved");
-	if (f->go_at_once) { /* the screen stays */
+	if (f->go_at_once) { /* the screen stays, without the function of the descent */
+		for (size_t i = 0; i < f->watches.nr; i++)
+			f->watches.list[i]->stage = WATCH_REFUSED;
 		front_message(f, "%s", why);
 		f->resumes = NULL;
 		return true;
