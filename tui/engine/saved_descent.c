@@ -168,6 +168,7 @@ bool saved_descent_allows(struct front *f)
 	if (f->go_at_once) { /* the screen stays, without the function of the descent */
 		for (size_t i = 0; i < f->watches.nr; i++)
 			f->watches.list[i]->stage = WATCH_REFUSED;
+		front_note(f, NOTE_ERROR, why);
 		front_message(f, "%s", why);
 		f->resumes = NULL;
 		return true;
