@@ -168,15 +168,6 @@ static bool names_known(const struct when *w, struct front *f)
 
 /* ---- the answer ---- */
 
-static void open_ask(const struct op *op, struct open_report *r)
-{
-	r->what = op->requested[0] ? op->requested : op->name;
-	if (op->layer == LAYER_SYSCALL)
-		r->ask.syscall = op->label;
-	else
-		r->ask.function = (struct rec_code){op->module_id, op->offset};
-}
-
 static void put_answer(const struct when *w, struct front *f, FILE *out)
 {
 	const struct output_options oo = {.resolution = w->options->resolution};
@@ -195,8 +186,10 @@ static void put_answer(const struct when *w, struct front *f, FILE *out)
 		struct open_report r = {
 		    .model = m, .names = front_driver(f), .calls = front_open_calls(f)};
 
-		if (op)
-			open_ask(op, &r);
+		if (op) {
+			r.what = op->requested[0] ? op->requested : op->name;
+			r.ask = open_ask_of(op);
+		}
 		output_open_text(&r, &oo, out);
 	} else {
 		struct walk_report r = {

@@ -21,6 +21,14 @@ struct open_report {
 	const char *what; /* the OP on the command line; NULL: all open calls */
 };
 
+/* The question about the open calls of this operation. */
+static inline struct open_ask open_ask_of(const struct op *op)
+{
+	if (op->layer == LAYER_SYSCALL)
+		return (struct open_ask){.syscall = op->label};
+	return (struct open_ask){.function = {op->module_id, op->offset}};
+}
+
 /* The number of threads in such a call. */
 size_t open_report_nr(const struct open_report *r);
 /* The number of threads of which that is not known, because their stacks are incomplete. */

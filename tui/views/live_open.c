@@ -47,10 +47,7 @@ bool live_open_turn(struct live_open *l)
 	r = (struct open_report){.model = front_model(l->front),
 				 .names = front_driver(l->front),
 				 .calls = front_open_calls(l->front)};
-	if (op->layer == LAYER_SYSCALL)
-		r.ask.syscall = op->label;
-	else
-		r.ask.function = (struct rec_code){op->module_id, op->offset};
+	r.ask = open_ask_of(op);
 	if (!walker_names_open(front_walker(l->front), r.calls) && !late)
 		return false;
 	l->op = 0;
