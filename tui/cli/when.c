@@ -215,7 +215,7 @@ static void put_sentence(char *line, size_t size, const char *text)
 	line[n] = '\0';
 }
 
-/* Say the answer to everybody. */
+/* Print the answer, and send it to the journal and to the command of --exec. */
 static void announce(const struct when *w, struct front *f, const char *answer)
 {
 	char line[3 * LINE + sizeof(w->path)];
@@ -270,21 +270,17 @@ static double load_now(void)
 	return getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-static void test(struct when *w, struct front *f, uint64_t now)
-{
-	if (condition_met(&w->options->condition, &w->state, front_model(f), load_now()) &&
-	    now >= w->next_ns)
-		begin(w, f, now);
-}
-
 void when_turn(struct when *w, struct front *f, int ticks, uint64_t now)
 {
 	uint64_t since = now - w->since_ns;
+	/* also while an answer is looked for, so that the time of "for" goes on */
+	bool met = ticks > 0 &&
+		   condition_met(&w->options->condition, &w->state, front_model(f), load_now());
 
 	switch (w->stage) {
 	case WHEN_WAITS:
-		if (ticks > 0 && !front_over(f))
-			test(w, f, now);
+		if (met && now >= w->next_ns && !front_over(f))
+			begin(w, f, now);
 		break;
 	case WHEN_DESCENDS:
 		descend(w, f, now);
@@ -316,9 +312,6 @@ void when_turn(struct when *w, struct front *f, int ticks, uint64_t now)
 			answer(w, f);
 		break;
 	}
-	/* the others are looked at meanwhile, so that "for" goes on */
-	if (w->stage != WHEN_WAITS && ticks > 0)
-		condition_met(&w->options->condition, &w->state, front_model(f), load_now());
 }
 
 /* The condition was never true, or always: it says nothing. */

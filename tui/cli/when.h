@@ -20,9 +20,9 @@ struct when {
 		WHEN_STOPS,	/* ... until all of that has arrived */
 		WHEN_NAMES,	/* until all names are known */
 	} stage;
-	enum when_stage found_by; /* of an answer: one of the three */
+	enum when_stage found_by; /* the stage that found the answer: DESCENDS, LOOKS or WALKS */
 	uint64_t since_ns;	  /* of the stage */
-	uint64_t next_ns;	  /* it is not tested before; 0: at once */
+	uint64_t next_ns;	  /* the condition cannot trigger before; 0: at once */
 	bool tried_range, began;  /* of the descent: into the calls beyond the limit; at all */
 	uint32_t op, round;
 	uint64_t times;	 /* how often it came true */
