@@ -57,19 +57,22 @@ static int64_t script_advance(void *ctx, uint64_t until_ns)
 
 static void script_action(void *ctx, const struct screen_action *a)
 {
+	const struct screen_action stop = {.type = SCREEN_DESCEND_STOP};
 	struct scripted *x = ctx;
 
 	if (!replay_screen_action(x->replay, x->screen, a)) {
 		scripted_turn(x);
 		live_descent_action(&x->descent, a, x->turn_ns);
-		if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE)
+		if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE) {
 			live_source_show(&x->source, a);
-		else if (a->type == SCREEN_SLOW_CALLS || a->type == SCREEN_SLOW_CALL)
-			live_slow_action(&x->slow, a);
-		else if (a->type == SCREEN_COMPARE)
+		} else if (a->type == SCREEN_SLOW_CALLS || a->type == SCREEN_SLOW_CALL) {
+			if (live_slow_action(&x->slow, a))
+				live_descent_action(&x->descent, &stop, x->turn_ns);
+		} else if (a->type == SCREEN_COMPARE) {
 			live_compare_begin(&x->compare, x->screen, a->text);
-		else
+		} else {
 			live_waits_action(&x->waits, a);
+		}
 	}
 	scripted_turn(x);
 }

@@ -433,10 +433,16 @@ void screen_open_descent(struct screen *s, uint32_t op, int peak)
 {
 	struct view_descent *v;
 
-	for (struct view *at = s->top; at; at = at->below) {
-		if (at->methods != &methods)
+	for (struct view **at = &s->top; *at; at = &(*at)->below) {
+		struct view *found = *at;
+
+		if (found->methods != &methods)
 			continue;
-		v = (struct view_descent *)at;
+		/* another view, as that of slow calls, may be above it */
+		*at = found->below;
+		found->below = s->top;
+		s->top = found;
+		v = (struct view_descent *)found;
 		v->op = op;
 		v->peak = peak;
 		v->part = 0;
