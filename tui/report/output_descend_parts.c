@@ -121,8 +121,9 @@ static void put_answer(struct buf *out, const struct descend_report *part)
 		return;
 	}
 	first = result.paths;
-	if (!driver_over(part->driver) && (!result.nr_paths || first->share < WORTH_TELLING_EARLY ||
-					   first->cause.kind == CAUSE_UNMEASURED)) {
+	if (!part->ended && !driver_over(part->driver) &&
+	    (!result.nr_paths || first->share < WORTH_TELLING_EARLY ||
+	     first->cause.kind == CAUSE_UNMEASURED)) {
 		buf_puts(out, "finding the cause...");
 	} else if (!result.nr_paths || !first->nr_frames) {
 		buf_printf(out, driver_over(part->driver) ? "no cause was found (%s)" : "%s",
