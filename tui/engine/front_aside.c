@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tui/engine/front_state.h"
 
@@ -67,6 +68,7 @@ int front_aside_begin(struct front *f, uint64_t from_ns, char *path, size_t n)
 		return 0;
 	err = f->stream.aside_error;
 	front_aside_end(f);
+	unlink(path);
 	return err;
 }
 
