@@ -165,19 +165,30 @@ int session_writer_create(struct session_writer **out, const char *path)
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
-/* Rename an older session to `name`; NULL: remove it. */
-static int put_away(const char *path, const char *name)
+/*
+ * 1 if the file of this name may be replaced and no other writer uses it; 0 if there is none.
+ * `flags`: more flags of open().
+ */
+static int check_target(const char *path, int flags)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), err;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : errno == ELOOP ? -EINVAL : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	err = check_replaceable(fd);
 	if (!err)
 		err = lock(fd);
 	close(fd);
-	if (err)
-		return err;
+	return err ? err : 1;
+}
+
+/* Rename an older session to `name`; NULL: remove it. */
+static int put_away(const char *path, const char *name)
+{
+	int err = check_target(path, O_NOFOLLOW);
+
+	if (err <= 0)
+		return err == -ELOOP ? -EINVAL : err;
 	return (name ? rename(path, name) : unlink(path)) ? -errno : 0;
 }
 
@@ -229,33 +240,13 @@ static int temporary_beside(const char *path, char name[PATH_MAX])
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * 0 if there is no file of this name (*exists is false), or if it may be replaced and no other
- * writer uses it.
- */
-static int check_target(const char *path, bool *exists)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
-
-	*exists = fd >= 0;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = check_replaceable(fd);
-	if (!err)
-		err = lock(fd);
-	close(fd);
-	return err;
-}
-
 /* Give an existing session another name beside its own. Returns 0 if there is none. */
 static int set_aside(const char *path, char **older)
 {
+	int fd, err = check_target(path, 0);
 	char name[PATH_MAX];
-	bool exists;
-	int fd, err;
 
-	err = check_target(path, &exists);
-	if (err || !exists)
+	if (err <= 0)
 		return err;
 	fd = temporary_beside(path, name);
 	if (fd < 0)
@@ -442,12 +433,10 @@ static int sync_folder(const char *path)
 
 int session_writer_save_as(struct session_writer *w, const char *path)
 {
+	int fd, err = check_target(path, 0);
 	char name[PATH_MAX];
-	bool exists;
-	int fd, err;
 
-	err = check_target(path, &exists);
-	if (err)
+	if (err < 0)
 		return err;
 	fd = temporary_beside(path, name);
 	if (fd < 0)
