@@ -21,22 +21,13 @@
 
 /* ---- the child ---- */
 
-/* The operation of the descent, also of one that never began; 0: there is no descent. */
-static uint32_t op_of(struct replay *r)
-{
-	const struct rec_descent *ask = driver_asked(replay_driver(r));
-	const struct rec_question *question = driver_question(replay_driver(r));
-
-	return ask ? ask->op : question ? question->op : 0;
-}
-
 /*
  * One line about a session that cannot be resumed; NULL: it can. What is intact of a damaged one is
  * enough if the descent is in it.
  */
 static const char *unsuitable(struct replay *r, int *status)
 {
-	uint32_t op = op_of(r);
+	uint32_t op = driver_op(replay_driver(r));
 
 	*status = replay_damage(r)[0] ? EXIT_DAMAGED : EXIT_USAGE;
 	if (op && model_op_by_number(replay_model(r), op))
@@ -59,7 +50,7 @@ static int write_needed(struct replay *r, struct buf *out)
 {
 	const struct descent_driver *d = replay_driver(r);
 	struct model *m = replay_model(r);
-	const struct op *op = model_op_by_number(m, op_of(r));
+	const struct op *op = model_op_by_number(m, driver_op(d));
 	const struct rec_phases *phases = model_phases(m);
 
 	put_text(out, op->requested[0] ? op->requested : op->name);

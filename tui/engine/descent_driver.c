@@ -70,6 +70,11 @@ const struct rec_question *driver_question(const struct descent_driver *d)
 	return d->question.op ? &d->question : NULL;
 }
 
+uint32_t driver_op(const struct descent_driver *d)
+{
+	return d->asked ? d->ask.op : d->question.op;
+}
+
 bool driver_is_in_kernel(const struct descent_driver *d)
 {
 	return d->asked && d->ask.function.module == REC_KERNEL_MODULE;

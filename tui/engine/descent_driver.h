@@ -69,7 +69,7 @@ void driver_take(struct descent_driver *d, const struct record *rec);
 /*
  * Live only, for records that need work before they enter the stream as REC_WITNESS.
  * driver_witness() fills in missing frames from the armed set. driver_stack() takes a stack sample
- * with its unwound frames: those from f0 inwards, or, if f0 is a system call, all frames, innermost
+ * with its unwound frames: those from f0 inwards, or, if f0 is in the kernel, all frames, innermost
  * first. `nr` is 0 if the stack could not be unwound.
  */
 void driver_witness(struct descent_driver *d, const struct rec_witness *w);
@@ -92,6 +92,8 @@ int driver_begin_parts(struct descent_driver *d, const struct rec_parts *parts,
  */
 void driver_ask_question(struct descent_driver *d, uint32_t op, const struct descent_question *q);
 const struct rec_question *driver_question(const struct descent_driver *d);
+/* The operation of the descent, or of a question whose descent never began; 0: there is neither. */
+uint32_t driver_op(const struct descent_driver *d);
 /* Stop the descent early (time limit, or the user stopped it). The results so far stay available.
  */
 void driver_stop(struct descent_driver *d);

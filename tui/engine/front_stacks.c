@@ -77,7 +77,7 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 	if (a->frames.error)
 		stacks_mappings_forget(f);
 	else if (driver_is_in_kernel(f->stream.driver))
-		/* f0 is a system call: all frames are its callers */
+		/* f0 is in the kernel: all frames of the program are its callers */
 		n = frames_callers(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else if (!p->stack.cfa)
 		/* a sample of a thread that may be in f0 or not */

@@ -335,21 +335,13 @@ static bool hand_over(struct live_descent *l, const struct descend_report *whole
 	return done;
 }
 
-/* The operation of the descent in a saved session, even if it never began; 0: none. */
-static uint32_t recorded_op(const struct descent_driver *d)
-{
-	const struct rec_question *question = driver_question(d);
-
-	return driver_asked(d) ? driver_asked(d)->op : question ? question->op : 0;
-}
-
 bool live_descent_turn(struct live_descent *l, uint64_t now_ns)
 {
 	struct descend_report report = {
 	    .model = l->model, .driver = l->driver, .op = l->op, .names = PEAKS_BY_NUMBER};
 	bool over, named, traced;
 
-	screen_set_recorded_descent(l->screen, l->replay ? recorded_op(l->driver) : 0);
+	screen_set_recorded_descent(l->screen, l->replay ? driver_op(l->driver) : 0);
 	if (!l->op || l->reported || now_ns < l->next_ns)
 		return false;
 	l->next_ns = now_ns + SHOW_NS;
