@@ -74,24 +74,29 @@ static int write_choice(struct writer *w, const struct thread_choice *c)
 	return write_one(w, &rec);
 }
 
+static int write_note(struct writer *w, const char *text)
+{
+	return write_one(w, &(struct record){.type = REC_NOTE, .note = {NOTE_WARNING, text}});
+}
+
 /* True if a descent into another part of the operation has not found its root cause. */
 static bool others_are_open(const struct descent_driver *d, uint32_t nr_parts)
 {
-	bool open = false;
-
-	for (uint32_t n = 1; n <= nr_parts && !open; n++) {
+	for (uint32_t n = 1; n <= nr_parts; n++) {
 		const struct descent_driver *part = driver_part(d, n);
 		struct descent_result r;
+		bool found;
 
 		if (part == d)
 			continue;
-		open = !part || driver_result(part, &r);
-		if (open)
+		if (!part || driver_result(part, &r))
 			return true;
-		open = r.status != DESCENT_ROOT_CAUSE;
+		found = r.status == DESCENT_ROOT_CAUSE;
 		descent_result_release(&r);
+		if (!found)
+			return true;
 	}
-	return open;
+	return false;
 }
 
 /*
@@ -101,11 +106,10 @@ static bool others_are_open(const struct descent_driver *d, uint32_t nr_parts)
 static int write_parts(struct writer *w, bool *again)
 {
 	const struct descent_driver *d = w->driver;
-	const struct rec_parts *parts = driver_asked(d) ? driver_parts(d) : NULL;
-	uint32_t number = parts ? driver_asked(d)->part : 0;
+	const struct rec_parts *parts = driver_parts(d);
 	char words[256];
 
-	if (!number || number > parts->nr_parts)
+	if (!parts)
 		return 0;
 	*again = driver_question(d) && others_are_open(d, parts->nr_parts);
 	if (*again)
@@ -113,8 +117,9 @@ static int write_parts(struct writer *w, bool *again)
 	snprintf(words, sizeof(words),
 		 "this descent goes on with one part of the operation alone, that with %.1f%% of "
 		 "its time; a new descent asks about all of it",
-		 100.0 * (double)parts->parts[number - 1].time_ns / (double)parts->time_ns);
-	return write_one(w, &(struct record){.type = REC_NOTE, .note = {NOTE_WARNING, words}});
+		 100.0 * (double)parts->parts[driver_asked(d)->part - 1].time_ns /
+		     (double)parts->time_ns);
+	return write_note(w, words);
 }
 
 int saved_descent_write(const struct descent_driver *d, const struct model *m, const char *damage,
@@ -124,7 +129,7 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, c
 	char words[512];
 	static struct profile_buckets buckets;
 	struct writer w = {.driver = d, .out = out};
-	struct record rec;
+	struct record rec = {.type = REC_TARGET};
 	int err;
 
 	if (!driver_asked(d) && !driver_question(d))
@@ -133,12 +138,10 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, c
 		snprintf(words, sizeof(words),
 			 "the session is damaged (%s): this descent goes on with what is intact",
 			 damage);
-		rec = (struct record){.type = REC_NOTE, .note = {NOTE_WARNING, words}};
-		err = write_one(&w, &rec);
+		err = write_note(&w, words);
 		if (err)
 			return err;
 	}
-	rec.type = REC_TARGET;
 	if (model_nr_targets(m)) {
 		rec.target = *model_target(m, 0);
 		err = write_one(&w, &rec);
