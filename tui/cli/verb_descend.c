@@ -111,7 +111,6 @@ static void begin_again(struct descend_run *r, uint64_t now)
 	if (choose_again(r->report.model, &r->options->question, asked,
 			 (struct choose_progress){p.calls_used, now}, &r->progress, &plan)) {
 		r->whole.parts = plan.parts;
-		r->whole.parts.all.parts = r->whole.parts.part;
 		begin_first(r, &plan.ask, now);
 	}
 }

@@ -15,6 +15,7 @@ void descent_whole_divide(struct descent_whole *w, uint32_t part, uint64_t now_n
 int descent_whole_begin(struct descent_whole *w, struct descent_driver *d,
 			const struct rec_descent *ask, uint64_t now_ns)
 {
+	w->parts.all.parts = w->parts.part; /* the parts may have been copied */
 	descent_whole_divide(w, ask->part, now_ns);
 	return ask->part ? driver_begin_parts(d, &w->parts.all, ask) : driver_begin(d, ask);
 }

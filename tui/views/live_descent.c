@@ -112,7 +112,6 @@ static void ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_
 	driver_stop(l->driver);
 	tracing_reset(l);
 	l->whole = whole;
-	l->whole.parts.all.parts = l->whole.parts.part;
 	err = descent_whole_begin(&l->whole, l->driver, &request, now_ns);
 	if (err) {
 		say(l, NOTE_ERROR,
