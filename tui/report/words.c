@@ -267,7 +267,7 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		       enum peak_names names)
 {
 	struct remark list[REMARKS_SHOWN];
-	unsigned int nr = remarks_choose(p, list);
+	unsigned int nr = remarks_choose(p, list), related = words_related_shown(p);
 
 	for (unsigned int i = 0; i < nr; i++) {
 		switch (list[i].kind) {
@@ -290,7 +290,7 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 			value_words(out, &p->values[list[i].index]);
 		}
 	}
-	for (unsigned int i = 0; i < words_related_shown(p); i++)
+	for (unsigned int i = 0; i < related; i++)
 		related_words(out, m, &p->related[i], names);
 	return out->err;
 }

@@ -102,14 +102,15 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 	}
 	for (unsigned int i = 0; i < h->pub.op.nr_peaks; i++) {
 		const struct peak *p = &op->peaks[i];
+		unsigned int related = words_related_shown(p);
 
 		buf_reset(&text);
 		words_peak_shadows(&text, op, p, PEAKS_BY_NUMBER);
 		words_peak_remarks(&text, m, p, PEAKS_BY_NUMBER);
 		memset(&more[i], 0, sizeof(more[i]));
 		more[i].remarks = copy_buf(h, &text);
-		for (unsigned int k = 0;
-		     k < words_related_shown(p) && more[i].nr_related < FROZEN_MAX_RELATED; k++) {
+		for (unsigned int k = 0; k < related && more[i].nr_related < FROZEN_MAX_RELATED;
+		     k++) {
 			if (!model_op_by_number(m, p->related[k].op))
 				continue;
 			more[i].related[more[i].nr_related].op = p->related[k].op;
