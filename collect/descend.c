@@ -88,16 +88,19 @@ static void set_release(struct collector *c)
 void descend_end(struct collector *c)
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
+	const bool ran = c->descent != NULL;
 
 	if (c->keeping)
 		return;
 	control->descend_slot = control->descend_call = control->descend_sampled = 0;
-	if (c->descent) {
+	if (ran) {
 		set_release(c);
 		budget_borrow(c, false);
-		units_layers(c);
 	}
+	/* before units_layers(), which would detach programs that are needed again at once */
 	keep_resume(c);
+	if (ran)
+		units_layers(c);
 }
 
 void descend_file_changed(struct collector *c, uint32_t module)
@@ -404,12 +407,13 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 {
 	struct pt_control *control = kernel_side_control(c->kernel);
 	struct descent_arming *d = calloc(1, sizeof(*d));
+	const uint32_t call = f ? 0 : descend_call_of(c, req->op);
 	int err;
 
 	if (!d)
 		return -ENOMEM;
 	*d = (struct descent_arming){.function = f,
-				     .is_syscall = !f && descend_call_of(c, req->op),
+				     .is_syscall = call != 0,
 				     .op = req->op,
 				     .slot = f ? f->slot : descend_slot_in_kernel(c, req->op),
 				     .epoch = req->epoch,
@@ -437,8 +441,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	/* calls that begin after this carry the new epoch */
 	__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&control->descend_call, f ? 0 : descend_call_of(c, req->op),
-			 __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->descend_call, call, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
