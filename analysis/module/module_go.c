@@ -22,12 +22,51 @@ enum {
 };
 
 static const struct go_layout layouts[] = {
-    /* Go 1.16 and 1.17 */
-    {0xfa, 64, 0, 24, 32, 40, 48, 56, 16, 33, 20, 12, 16, 0},
-    /* Go 1.18 and 1.19 */
-    {0xf0, 72, 24, 32, 40, 48, 56, 64, 8, 33, 20, 12, 16, 304},
-    /* Go 1.20 and later */
-    {0xf1, 72, 24, 32, 40, 48, 56, 64, 8, 37, 16, 4, 8, 320},
+    {/* Go 1.16 and 1.17 */
+     .magic = 0xfa,
+     .header = 64,
+     .text = 0,
+     .names = 24,
+     .units = 32,
+     .files = 40,
+     .values = 48,
+     .list = 56,
+     .entry = 16,
+     .flags = 33,
+     .inlined = 20,
+     .called = 12,
+     .at = 16,
+     .tree_base = 0},
+    {/* Go 1.18 and 1.19 */
+     .magic = 0xf0,
+     .header = 72,
+     .text = 24,
+     .names = 32,
+     .units = 40,
+     .files = 48,
+     .values = 56,
+     .list = 64,
+     .entry = 8,
+     .flags = 33,
+     .inlined = 20,
+     .called = 12,
+     .at = 16,
+     .tree_base = 304},
+    {/* Go 1.20 and later */
+     .magic = 0xf1,
+     .header = 72,
+     .text = 24,
+     .names = 32,
+     .units = 40,
+     .files = 48,
+     .values = 56,
+     .list = 64,
+     .entry = 8,
+     .flags = 37,
+     .inlined = 16,
+     .called = 4,
+     .at = 8,
+     .tree_base = 320},
 };
 
 /* The C linker puts the table of a file without a fixed address into .data.rel.ro. */
@@ -330,7 +369,7 @@ static uint32_t go_number(const struct go_table *t, uint64_t *at)
 	return value;
 }
 
-int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in, int64_t *largest)
+static int64_t values_walk(const struct go_table *t, uint32_t list, uint64_t in, int64_t *largest)
 {
 	uint64_t at = t->values + list, end = 0;
 	int64_t value = -1;
@@ -351,12 +390,32 @@ int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in, int64_t *
 	return -1;
 }
 
+int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in)
+{
+	int64_t largest;
+
+	return values_walk(t, list, in, &largest);
+}
+
+int64_t go_largest_value(const struct go_table *t, uint32_t list)
+{
+	int64_t largest;
+
+	values_walk(t, list, UINT64_MAX, &largest);
+	return largest;
+}
+
+bool module_reads_go(struct module *m)
+{
+	return m->identity.is_go && !module_load_functions(m) && m->go.nr;
+}
+
 bool go_find(struct module *m, uint64_t vaddr, struct go_place *place)
 {
 	const struct go_table *t = &m->go;
 	uint64_t at;
 
-	if (!m->identity.is_go || module_load_functions(m) || !t->nr)
+	if (!module_reads_go(m))
 		return false;
 	at = vaddr - t->text;
 	if (at < go_entry(t, 0) || at >= go_entry(t, t->nr))
@@ -388,7 +447,7 @@ int module_go_row(struct module *m, uint64_t pc, struct row *row)
 {
 	const struct go_table *t = &m->go;
 	struct go_place p;
-	int64_t depth, largest;
+	int64_t depth;
 	const char *name;
 
 	if (!go_find(m, pc, &p))
@@ -400,7 +459,7 @@ int module_go_row(struct module *m, uint64_t pc, struct row *row)
 		row->regs[ROW_RIP].kind = RULE_UNDEFINED;
 		return 0;
 	}
-	depth = go_value(t, get32(p.facts + GO_DEPTHS), p.in, &largest);
+	depth = go_value(t, get32(p.facts + GO_DEPTHS), p.in);
 	if (depth < 0 || depth % 8 || p.facts[t->layout->flags] & GO_SWITCHES_STACK ||
 	    (!t->layout->text && is_one_of(name, switch_stack, ARRAY_SIZE(switch_stack))))
 		return -ENOENT;

@@ -47,9 +47,10 @@ const char *go_text(const struct go_table *t, uint64_t from, uint64_t offset);
 /*
  * Value at `in` bytes of a function in the list at `list` (an offset from the values); -1: none.
  * The list has differences of the value (zigzag) and the lengths of code with that value.
- * `largest`: of the values up to this one.
  */
-int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in, int64_t *largest);
+int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in);
+/* The largest value of a list; -1: it is empty. */
+int64_t go_largest_value(const struct go_table *t, uint32_t list);
 /* The value that the loader puts at an address: of the file, or of a relocation. 0: not known. */
 uint64_t go_pointer(const struct module *m, uint64_t vaddr);
 /* As go_pointer(): the addresses with this value, at most `max`. Returns how many there are. */

@@ -24,8 +24,8 @@ enum {
 static int position(const struct go_table *t, const uint8_t *facts, uint64_t in, const char **file,
 		    uint32_t *line)
 {
-	int64_t largest, number = go_value(t, get32(facts + GO_LINES), in, &largest);
-	int64_t nr = go_value(t, get32(facts + GO_FILES), in, &largest);
+	int64_t number = go_value(t, get32(facts + GO_LINES), in);
+	int64_t nr = go_value(t, get32(facts + GO_FILES), in);
 	uint64_t at;
 	uint32_t name;
 
@@ -137,7 +137,7 @@ int module_go_inlines(struct module *m, uint64_t vaddr, struct module_inline *ou
 	const struct module_function *f;
 	struct go_place p;
 	uint64_t tree, in;
-	int64_t index, largest;
+	int64_t index;
 	uint32_t list;
 	size_t nr = 0;
 
@@ -146,8 +146,8 @@ int module_go_inlines(struct module *m, uint64_t vaddr, struct module_inline *ou
 	list = list_of_tree(t, p.facts);
 	tree = list ? tree_of(m, p.facts) : 0;
 	in = p.in;
-	for (; nr < max && nr < MODULE_MAX_INLINES; nr++) {
-		index = tree ? go_value(t, list, in, &largest) : -1;
+	for (;; nr++) {
+		index = tree ? go_value(t, list, in) : -1;
 		out[nr] = (struct module_inline){.inlined = true};
 		if (position(t, p.facts, in, &out[nr].file, &out[nr].line))
 			out[nr].file = NULL;
@@ -156,8 +156,6 @@ int module_go_inlines(struct module *m, uint64_t vaddr, struct module_inline *ou
 		if (!out[nr].name || in >= p.size)
 			break;
 	}
-	if (nr == max || nr == MODULE_MAX_INLINES)
-		nr--;
 	f = module_function_at(m, vaddr);
 	out[nr].inlined = false;
 	out[nr].name = f ? module_function_name(m, f) : "?";
@@ -193,10 +191,14 @@ static bool has_copy(struct module *m, const uint8_t *facts, int64_t name, size_
 	size_t nr;
 
 	if (tree)
-		go_value(t, list, UINT64_MAX, &largest);
+		largest = go_largest_value(t, list);
 	nr = largest < MAX_TREE ? (size_t)(largest + 1) : 0;
-	if (!nr || nr > *left)
+	if (!nr)
 		return false;
+	if (nr > *left) {
+		*left = 0;
+		return false;
+	}
 	*left -= nr;
 	calls = malloc(nr * l->inlined);
 	if (calls && !module_read_data(m, tree, calls, nr * l->inlined))
@@ -212,16 +214,15 @@ int module_go_inlined_into(struct module *m, const char *name, const struct modu
 	size_t nr = 0, left = MAX_CALLS;
 	int64_t offset;
 
-	if (!m->identity.is_go || module_load_functions(m) || !t->nr)
+	if (!module_reads_go(m))
 		return 0;
 	offset = offset_of_name(t, name);
 	for (uint64_t i = 0; offset >= 0 && i < t->nr && nr < max && left; i++) {
 		const uint8_t *facts = go_facts(t, i);
 
-		if (facts && has_copy(m, facts, offset, &left))
-			out[nr] = module_function_at(m, go_start(t, i));
-		else
+		if (!facts || !has_copy(m, facts, offset, &left))
 			continue;
+		out[nr] = module_function_at(m, go_start(t, i));
 		nr += out[nr] != NULL;
 	}
 	return nr || left ? (int)nr : -E2BIG;

@@ -241,11 +241,11 @@ int module_inlines(struct module *m, uint64_t vaddr, struct module_inline *out, 
 	const struct module_function *f;
 	size_t nr;
 
+	if (max > MODULE_MAX_INLINES)
+		max = MODULE_MAX_INLINES;
 	if (!max || !l || !lines_unit(m, l, vaddr, &unit) ||
 	    !lines_subprogram(m, l, &unit, vaddr, &subprogram))
 		return module_go_inlines(m, vaddr, out, max);
-	if (max > MODULE_MAX_INLINES)
-		max = MODULE_MAX_INLINES;
 	nr = inlined_bodies(&subprogram, vaddr, bodies, max - 1);
 	if (module_line(m, vaddr, &out[0].file, &out[0].line)) {
 		out[0].file = NULL;

@@ -176,6 +176,8 @@ bool module_has_go_table(const struct image *img);
 struct row;
 /* The row of an address in Go code. 0, or -ENOENT: the table does not tell. */
 int module_go_row(struct module *m, uint64_t pc, struct row *row);
+/* Loads the table of the Go runtime. False: there is none. */
+bool module_reads_go(struct module *m);
 /* module_go_lines.c: as module_line(), module_inlines() and module_inlined_into(), from the table.
  */
 int module_go_line(struct module *m, uint64_t vaddr, const char **file, uint32_t *line);

@@ -241,7 +241,7 @@ bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *un
 
 bool module_has_lines(struct module *m)
 {
-	return image_with_dwarf(m) || (m->identity.is_go && !module_load_functions(m) && m->go.nr);
+	return image_with_dwarf(m) || module_reads_go(m);
 }
 
 /* How a section is compressed; ch_type 0: it is not. */
@@ -267,10 +267,12 @@ uint64_t module_lines_to_read(const struct module *m)
 	const struct image *img = image_with_dwarf(m);
 	const Elf64_Shdr *info = img ? image_section(img, ".debug_info") : NULL;
 
+	Elf64_Chdr head;
+
 	if (!info || m->lines_tried)
 		return 0;
-	return compression_of(img, info) ? compression_head(img, info).ch_size
-					 : image_section_span(img, info).len;
+	head = compression_head(img, info);
+	return head.ch_type ? head.ch_size : image_section_span(img, info).len;
 }
 
 /* True if libelf, which may be older than the compression, can unpack a section. */
