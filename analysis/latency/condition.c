@@ -117,18 +117,23 @@ static bool is_time(enum condition_figure figure)
 	return figure <= CONDITION_OPEN;
 }
 
+/* Returns a time in ns; 0: there is none. duration_parse() would take signs and blanks, too. */
+static uint64_t time_read(struct reading *r)
+{
+	const char *end = r->at;
+	uint64_t ns = isdigit((unsigned char)*r->at) ? duration_parse(r->at, "", &end) : 0;
+
+	if (ns)
+		r->at = end;
+	return ns;
+}
+
 static int value_parse(struct reading *r, struct condition *c)
 {
-	const char *end;
-
 	skip_blanks(r);
 	if (is_time(c->figure)) {
-		c->value =
-		    isdigit((unsigned char)*r->at) ? (double)duration_parse(r->at, "", &end) : 0;
-		if (c->value <= 0)
-			return wrong(r, "expected a time with its unit, as in 50ms");
-		r->at = end;
-		return 0;
+		c->value = (double)time_read(r);
+		return c->value > 0 ? 0 : wrong(r, "expected a time with its unit, as in 50ms");
 	}
 	if (!number(r, &c->value))
 		return wrong(r, "expected a number");
@@ -161,7 +166,6 @@ static int test_parse(struct reading *r, struct condition *c)
 int condition_parse(struct condition *c, const char *text, char *error, size_t n)
 {
 	struct reading r = {.text = text, .at = text, .error = error, .error_size = n};
-	const char *end;
 	int err;
 
 	*c = (struct condition){0};
@@ -170,13 +174,12 @@ int condition_parse(struct condition *c, const char *text, char *error, size_t n
 	if (err)
 		return err;
 	skip_blanks(&r);
-	if (*r.at && c->figure != CONDITION_NEW_PEAK && !strncmp(r.at, "for", 3)) {
+	if (c->figure != CONDITION_NEW_PEAK && !strncmp(r.at, "for", 3)) {
 		r.at += 3;
 		skip_blanks(&r);
-		c->for_ns = isdigit((unsigned char)*r.at) ? duration_parse(r.at, "", &end) : 0;
+		c->for_ns = time_read(&r);
 		if (!c->for_ns)
 			return wrong(&r, "expected a time with its unit, as in 5s");
-		r.at = end;
 		skip_blanks(&r);
 	}
 	if (!*r.at)
