@@ -10,8 +10,7 @@
  */
 INLINE void kernel_key(struct pt_act_key *key, u64 id, u32 slot)
 {
-	/* each CPU has an idle task, on top of which interrupts are handled */
-	key->cfa = 1ull << 63 | ((u32)id ? (u32)id : 1ull << 32 | bpf_get_smp_processor_id());
+	key->cfa = 1ull << 63 | (u32)id;
 	key->tgid = id >> 32;
 	key->slot = slot;
 }

@@ -99,14 +99,9 @@ static bool is_child(const struct pipe_search *s, const struct pt_pipe_end *end,
 
 static struct pipe_end_known *pipe_known(struct kernel_side *k, const struct pipe_end_known *key)
 {
-	for (unsigned int i = 0; i < PIPES_KNOWN; i++) {
-		struct pipe_end_known *p = &k->pipes[i];
-
-		if (p->mode == key->mode && p->self == key->self &&
-		    !memcmp(&p->sought, &key->sought, sizeof(p->sought)))
-			return p;
-	}
-	return NULL;
+	return find_first(i, k->pipes, PIPES_KNOWN,
+			  k->pipes[i].mode == key->mode && k->pipes[i].self == key->self &&
+			      !memcmp(&k->pipes[i].sought, &key->sought, sizeof(key->sought)));
 }
 
 /* Finds the only process but `key->self` that has `key->sought` open with `key->mode`. */

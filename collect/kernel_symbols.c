@@ -135,10 +135,9 @@ static struct rec_frame frame_of(struct collector *c, uint64_t address)
 uint64_t kernel_symbol_named(struct collector *c, const char *name)
 {
 	uint64_t address = kernel_name_address(name);
-	struct kernel_place p;
 
 	kernel_symbols_load(c);
-	if (address && kernel_place_of(address, &p) && c->symbols && c->symbols->reported)
+	if (address && c->symbols && c->symbols->reported)
 		return frame_of(c, address).function;
 	symbol_send(c, 0, name, name);
 	return 0;

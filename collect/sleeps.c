@@ -160,7 +160,7 @@ static void unix_name(struct kernel_side *k, const struct pt_object *o, uint32_t
 
 	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1,
 		 o->path[0] ? o->path : o->path + 1);
-	if (!peer && k && o->room && o->peer_inode) {
+	if (!peer && o->room && o->peer_inode) {
 		end = kernel_socket(k, &(struct pt_sought){.inode = o->peer_inode}, pid);
 		peer = end ? end->pid : 0;
 	}

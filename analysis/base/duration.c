@@ -2,9 +2,10 @@
 #include "analysis/base/duration.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "analysis/base/array.h"
 
 uint64_t duration_parse(const char *text, const char *unit, const char **end)
 {
@@ -13,7 +14,7 @@ uint64_t duration_parse(const char *text, const char *unit, const char **end)
 		double ns;
 	} units[] = {{"ns", 1},	 {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6},
 		     {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-	const size_t nr = sizeof(units) / sizeof(units[0]);
+	const size_t nr = ARRAY_SIZE(units);
 	char *after;
 	double v = strtod(text, &after);
 

@@ -122,8 +122,9 @@ int decode_effects(struct decoder *d, const struct insn *insn, struct insn_effec
 		 ci->op_str[0] ? " " : "", ci->op_str);
 	for (uint8_t i = 0; i < nr_wr; i++)
 		add_register(out, wr[i]);
-	for (uint8_t i = 0; i < nr_rd && !is_clearing(ci); i++)
-		out->args_read |= arch_argument_bit(rd[i]);
+	if (!is_clearing(ci))
+		for (uint8_t i = 0; i < nr_rd; i++)
+			out->args_read |= arch_argument_bit(rd[i]);
 	if (arch_swaps(insn))
 		for (uint8_t i = 0; i < nr_rd; i++)
 			add_register(out, rd[i]);

@@ -114,10 +114,9 @@ static bool begins_on(const struct waits_layer *l, const struct descent_result *
 	if (l->state != CHAIN_SLEEP || !kind_fits(l->kind, p->cause.kind))
 		return false;
 	/* calls of a kernel function are made in whatever system call */
-	if (f0.module == REC_KERNEL_MODULE && !(f0.offset & REC_KERNEL_CALL))
-		return true;
 	if (f0.module == REC_KERNEL_MODULE)
-		return l->syscall >= 0 && (uint64_t)l->syscall == (f0.offset & ~REC_KERNEL_CALL);
+		return !(f0.offset & REC_KERNEL_CALL) ||
+		       (l->syscall >= 0 && (uint64_t)l->syscall == (f0.offset & ~REC_KERNEL_CALL));
 	return has_stack(l) ? path_goes_through(l->user->frames, l->user->nr_frames, r, p)
 			    : is_only_one(r);
 }

@@ -8,20 +8,15 @@
 #include "analysis/base/array.h"
 #include "analysis/base/path.h"
 
-/* True if both names are the same and say something. " (deleted)" is how the kernel marks a file
- * that was replaced, as by an update. */
+/* True if both names are the same and say something. */
 static bool same_file(const char *a, const char *b)
 {
-	static const char gone[] = " (deleted)";
-	size_t na, nb, n = sizeof(gone) - 1;
+	size_t n;
 
 	a = path_file(a);
 	b = path_file(b);
-	na = strlen(a);
-	nb = strlen(b);
-	na -= na > n && !strcmp(a + na - n, gone) ? n : 0;
-	nb -= nb > n && !strcmp(b + nb - n, gone) ? n : 0;
-	return na && na == nb && !memcmp(a, b, na);
+	n = path_length(a);
+	return n && n == path_length(b) && !memcmp(a, b, n);
 }
 
 bool diff_same_program(const struct model *before, const struct model *after)

@@ -25,7 +25,9 @@ uint32_t frames_kernel_callers(const struct rec_frame *kernel, uint32_t nr, stru
 {
 	uint32_t above = 0;
 
-	while (!(f0.offset & REC_KERNEL_CALL) && above < nr && kernel[above].function != f0.offset)
+	if (f0.offset & REC_KERNEL_CALL)
+		return 0;
+	while (above < nr && kernel[above].function != f0.offset)
 		above++;
 	for (uint32_t i = 0; above < nr && i < above; i++)
 		callers[i] = kernel[above - 1 - i];

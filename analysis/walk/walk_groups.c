@@ -19,7 +19,8 @@ static uint32_t root_of(const struct walk_making *m, uint32_t node)
 	return nodes[root].kind == WALK_FUNCTION ? root : 0;
 }
 
-/* Returns the root below which a thread spent most of its time, as far as that is known. */
+/* Returns the root above the leaf in which the thread spent most time, of the leaves whose root is
+ * known. */
 static uint32_t role_of(const struct walk_making *m, const struct walk_thread *t)
 {
 	uint64_t most = 0;
@@ -64,7 +65,7 @@ static void join(struct walk_group *g, const struct walk_group *other)
 void walk_group_threads(struct walk_making *m)
 {
 	const struct walk *w = m->w;
-	struct walk_group *list;
+	struct walk_group *list, *same;
 	uint64_t counted = 0;
 	uint32_t nr = 0, i, k;
 
@@ -83,12 +84,11 @@ void walk_group_threads(struct walk_making *m)
 		if (!t->wall_ns)
 			continue;
 		counted += t->wall_ns;
-		for (k = 0; k < nr && list[k].root != one.root; k++)
-			;
-		if (k == nr)
-			list[nr++] = one;
+		same = find_first(j, list, nr, list[j].root == one.root);
+		if (same)
+			join(same, &one);
 		else
-			join(&list[k], &one);
+			list[nr++] = one;
 	}
 	/* of a crowd, and of threads that soon end, not every one is looked at */
 	if (nr > 1 && (double)counted >= NEARLY_ALL * (double)w->wall_ns) {

@@ -285,27 +285,32 @@ static void paths_thin(struct walk_making *m, unsigned int from)
 	m->r->nr_paths = kept;
 }
 
+/* Begins the chain with the root of this class's largest path. Returns its share; 0: none. */
+static double chain_of_largest(struct walk_making *m, enum walk_class class)
+{
+	double most = 0;
+
+	for (unsigned int i = 0; i < m->r->nr_paths; i++) {
+		const struct walk_path *p = &m->r->paths[i];
+
+		if (p->class != class || p->share <= most)
+			continue;
+		most = p->share;
+		m->chain[0] = p->frames[0];
+	}
+	return most;
+}
+
 /* Time without a CPU belongs to no code; attribute it to the root with the most work. */
 static void path_queued(struct walk_making *m, double ns, const struct cause *cause)
 {
-	double most = 0;
-	unsigned int from = m->r->nr_paths;
+	double most = chain_of_largest(m, WALK_WORK);
 	struct walk_path *p;
 
-	for (unsigned int i = 0; i < from; i++) {
-		if (m->r->paths[i].class == WALK_WORK && m->r->paths[i].share > most) {
-			most = m->r->paths[i].share;
-			m->chain[0] = m->r->paths[i].frames[0];
-		}
-	}
 	/* of a thread that was never seen on a CPU, it is the root of its sleep */
-	for (unsigned int i = 0; i < from && most <= 0; i++) {
-		if (m->r->paths[i].class == WALK_SLEEP) {
-			most = m->r->paths[i].share;
-			m->chain[0] = m->r->paths[i].frames[0];
-		}
-	}
-	if (!from || most <= 0 || ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
+	if (most <= 0)
+		most = chain_of_largest(m, WALK_SLEEP);
+	if (most <= 0 || ns / m->total < most * m->w->ask.maxcount_ppm / 1e6)
 		return;
 	m->class = WALK_WORK;
 	p = walk_path_new(m, 1);

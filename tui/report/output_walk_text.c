@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "analysis/base/path.h"
@@ -29,11 +30,8 @@ static bool is_executable(const struct walk_report *r, uint32_t module)
 {
 	const char *name = driver_module(r->names, module);
 
-	for (size_t i = 0; name[0] && i < model_nr_targets(r->model); i++) {
-		if (!strcmp(path_file(model_target(r->model, i)->exe), name))
-			return true;
-	}
-	return false;
+	return name[0] && any_of(i, model_nr_targets(r->model),
+				 !strcmp(path_file(model_target(r->model, i)->exe), name));
 }
 
 /*
