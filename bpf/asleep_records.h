@@ -64,8 +64,9 @@ struct pt_object {
 };
 
 /*
- * A pipe or a socket by its inode, or else the TCP sockets that listen on a port of a network
- * namespace for connections to an address (IPv4; 0: another one).
+ * What the iterator over files looks for: a pipe or a socket by its inode, or, if that is 0, the
+ * TCP sockets that listen on a port of a network namespace. `address`: the IPv4 address that they
+ * must accept; 0: any.
  */
 struct pt_sought {
 	pt_u64 inode;

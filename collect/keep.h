@@ -15,7 +15,8 @@
 struct collector;
 
 void keep_request(struct collector *c, const struct req_keep *req);
-/* A descent begins, or is over: meanwhile no calls are kept. Without REQ_KEEP: nothing. */
+/* Stop keeping slow calls while a descent runs, and go on after it. Both do nothing if there was no
+ * REQ_KEEP. */
 void keep_pause(struct collector *c);
 void keep_resume(struct collector *c);
 /* The scheduler is watched again after a pause: calls that were open meanwhile are not kept. */

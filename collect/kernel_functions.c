@@ -189,7 +189,8 @@ static void credits_turn(struct collector *c, struct kernel_function *f, uint64_
 	credit_add(&f->target_ns, earned - cost / (int64_t)kernel_side_control(c->kernel)->nr_cpus);
 }
 
-/* A call of a descent is useless if its thread's waits are not recorded, and they cost more. */
+/* True if the burst must end. A call of a descent costs more than others, and is useless while the
+ * waits of its thread are not recorded. */
 static bool is_over(struct collector *c, const struct kernel_function *f)
 {
 	if (descend_is_of_kernel(c, f->op) && (!units_are_on(c) || budget_left(c) < 0))

@@ -134,8 +134,8 @@ static void pick_live(struct pick *p)
 			pick_node(p, id);
 }
 
-/* Adds the restored callees of the functions in which the saved paths end, to tell if they do now.
- */
+/* Adds the restored callees of the functions in which the saved paths end: do those of now end
+ * there, too? */
 static void pick_restored_ends(struct pick *p)
 {
 	const struct ftree *t = &p->d->tree;

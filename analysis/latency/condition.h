@@ -3,8 +3,7 @@
  * The condition of `record --when`: what is measured of an operation, or the load of the host, is
  * compared with a limit after each slice. Pure. The grammar:
  *
- *	CONDITION = TEST [ "for" TIME ]
- *	TEST      = FIGURE ( "<" | ">" ) VALUE | "new_peak(" OP ")"
+ *	CONDITION = FIGURE ( "<" | ">" ) VALUE [ "for" TIME ] | "new_peak(" OP ")"
  *	FIGURE    = "p" NUMBER "(" OP ")" | "mean(" OP ")" | "max(" OP ")" | "open(" OP ")"
  *	          | "rate(" OP ")" | "share(" OP ")" | "load"
  *	VALUE     = TIME of p, mean, max and open; NUMBER [ "/s" ] of rate; NUMBER "%" of share;
@@ -59,7 +58,7 @@ struct condition_state {
 	double farthest; /* the figure that came nearest to the limit, or went beyond it most */
 };
 
-/* In the first time of a session each peak is new. */
+/* A peak that appears earlier in a session does not count as new, because then all are. */
 #define CONDITION_LEARNS_NS 60000000000ull
 
 /*

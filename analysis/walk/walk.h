@@ -122,7 +122,7 @@ struct walk_top {
 
 /* Threads of the same role: most of their time is below the same function. */
 struct walk_group {
-	uint32_t root; /* node of that function; 0: the largest groups are told, these are others */
+	uint32_t root; /* node of that function; 0: not known, or the last group joins all others */
 	uint32_t threads;
 	uint64_t wall_ns, cpu_ns, runqueue_ns, sleep_ns; /* the rest of wall_ns they waited */
 };

@@ -48,14 +48,11 @@ void chances_turn(struct chances *c, pid_t pid, uint64_t turn_ns)
 	c->counted_ns += counts > turn_ns / LEAST_PART ? counts : turn_ns / LEAST_PART;
 }
 
-/*
- * The threads that are ready to run got less CPU time than all of them could have used: one of them
- * waits for a CPU.
- */
 void chances_turn_behind(struct chances *c, pid_t process, uint64_t turn_ns)
 {
 	uint64_t cpu = process_cpu_ns(process), got = cpu - c->cpu_ns, counts = turn_ns;
 
+	/* less than all threads that are ready could have used: one of them waits for a CPU */
 	if (c->cpu_ns && got < threads_ready(process, MAX_LOOKS) * turn_ns / 10 * 9)
 		counts = turn_ns / LEAST_PART;
 	c->cpu_ns = cpu;

@@ -207,7 +207,7 @@ int verb_record(struct options *o)
 	status = verb_start(&r.front, o, &fo);
 	if (status)
 		return status;
-	if (o->when) /* what they tell of the critical path would only take memory */
+	if (o->when) /* the answer of --when does not use the critical path, which takes memory */
 		wait_driver_configure(front_waits(r.front),
 				      &(struct waits_config){.no_critical = true});
 	run(&r);

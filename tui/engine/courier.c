@@ -92,8 +92,8 @@ static void run(struct serving *s, const char *text, size_t n)
 	int fd;
 
 	if (s->child) {
-		complain("--exec '%.*s': the command for the answer before still runs, so that it "
-			 "is not run for this one",
+		complain("--exec '%.*s': the command still runs for the previous answer, so it is "
+			 "not run for this one",
 			 COMMAND_SHOWN, s->command);
 		return;
 	}

@@ -363,7 +363,7 @@ int serve_symbols(struct server *s)
 	answer.nr = m ? r->nr_offsets : 0;
 	answer.symbols = symbols;
 	err = server_answer(s, PARSED_SYMBOLS, &answer);
-	/* who asks for parameters needs no more of the debug information, and not its memory */
+	/* the debug information was read for the parameters alone: free its memory */
 	if (m && to_read)
 		module_unload_lines(m);
 	return err;
