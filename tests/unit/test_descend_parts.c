@@ -7,13 +7,6 @@
 
 static struct descent_parts parts;
 
-/* Two peaks, of 58% and 40% of the time, and one of 2%. */
-static void give_two_peaks(void)
-{
-	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
-	end_slice();
-}
-
 static void begin_first_part(void)
 {
 	struct descent_question o = options();
@@ -34,9 +27,7 @@ static void finish(uint64_t latency, uint64_t slow)
 {
 	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		give_calls_of(latency, slow, 20);
-		for (unsigned int k = 0; k < t.nr_asked; k++)
-			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
-				answer_call_sites(NULL, 0);
+		answer_no_call_sites();
 	}
 	assert_true(driver_over(t.driver));
 }

@@ -62,10 +62,7 @@ static void write_session(void)
 	give_profile(10);
 	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
 		give_calls(0x1020, 20);
-		for (unsigned int k = 0; k < t.nr_asked; k++) {
-			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
-				answer_call_sites(NULL, 0);
-		}
+		answer_no_call_sites();
 	}
 	assert_true(driver_over(t.driver));
 	answer_names();
@@ -121,10 +118,7 @@ static void finish(uint64_t latency, uint64_t slow)
 			arm_serve();
 		}
 		give_calls_of(latency, slow, 20);
-		for (unsigned int k = 0; k < t.nr_asked; k++) {
-			if (t.asked[k].type == PARSE_CALL_SITES && !t.asked[k].answered)
-				answer_call_sites(NULL, 0);
-		}
+		answer_no_call_sites();
 	}
 	assert_true(driver_over(t.driver));
 	answer_names();
@@ -202,8 +196,7 @@ static void all_parts_of_an_operation(void **state)
 
 	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);
-	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
-	end_slice();
+	give_two_peaks();
 	ask(&l, F0, 0, S);
 	arm_serve();
 	turn(&l, S);
@@ -245,8 +238,7 @@ static void a_part_that_takes_too_long(void **state)
 
 	l.screen = screen_new(t.model, &so, &all_views);
 	screen_resize(l.screen, 120, 40);
-	give_histogram((uint64_t[]){10 * US, 300 * US, 4 * MS}, (uint64_t[]){2000, 1900, 97}, 3);
-	end_slice();
+	give_two_peaks();
 	ask(&l, F0, 0, S);
 	arm_serve();
 	turn(&l, 15 * S);

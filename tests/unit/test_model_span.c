@@ -52,7 +52,7 @@ static void test_whole_run(void **state)
 	model_free(m);
 }
 
-/* Values have the same names in the past. */
+/* The model of a part of the run has the parameter names of the whole run. */
 static void test_parameters(void **state)
 {
 	static const char text[] = ",n,0;kind,i,4";
