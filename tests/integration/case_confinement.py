@@ -80,12 +80,6 @@ def asked(target, **options):
     return status, program.text() + program.error_text()
 
 
-def as_nobody():
-    import pwd
-    user = pwd.getpwnam("nobody")
-    return dict(os.environ, SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), SUDO_USER="nobody")
-
-
 @case("a debug file behind an absolute link in a container's root is found there, by root and by an unprivileged front")
 def debug_file_in_root():
     jail = Jail("simple")
@@ -147,7 +141,7 @@ def hanging_files():
     t = jail.start(100)
     began = time.monotonic()
     asked(t)
-    between("seconds until the answer", time.monotonic() - began, 0, HANG)
+    between("seconds until the answer", time.monotonic() - began, 0, AT_ONCE)
 
 
 @case("a front that is taken over cannot have a probe put into the middle of an instruction: it is refused, with the reason")
@@ -174,11 +168,6 @@ def hostile_front():
     t.go()
     t.truth()
     t.finish()
-
-
-def collector_of(program):
-    found = wait_for(lambda: [p for p in program.note_family() if proc_status(p)["Name"].strip() == "peaktop-collect"], "a collector")
-    return found[0]
 
 
 @case("the collector keeps the capabilities that a session needs and no more, no_new_privs and a filter of system calls")

@@ -256,7 +256,7 @@ def collector_starved():
             for cpu in os.sched_getaffinity(0):
                 loops.append(subprocess.Popen(["taskset", "-c", str(cpu), "nice", "-n", "-20", sys.executable, "-c", "while True: pass"]))
                 group.take(loops[-1].pid)
-            collector = wait_for(lambda: member(program, "peaktop-collect"), "the collector")
+            collector = collector_of(program)
             for thread in os.listdir("/proc/%d/task" % collector):
                 os.setpriority(os.PRIO_PROCESS, int(thread), 19)
             group.take(collector)

@@ -188,11 +188,9 @@ def rights_are_few(found):
 
 @case("started by sudo, the front runs as the user who asked")
 def sudo_user():
-    import pwd
     user = pwd.getpwnam("nobody")
     t = Target("rates", 2000, 60, 0)
-    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600,
-                      env=dict(os.environ, SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), SUDO_USER="nobody"))
+    program = Peaktop("watch", "-p", t.pid, "-f", "busy", "--json", "--for", 600, env=as_nobody())
     program.armed(t.pid)
 
     def are_the_users():

@@ -147,7 +147,7 @@ def between_bursts():
     with NothingLeft(t.pid):
         program = Peaktop("watch", "-p", t.pid, "-f", "serve", "--json-lines", "--for", 600)
         program.line(lambda s: has_calls("serve")(json.loads(s)), LONG)
-        collector = wait_for(lambda: member(program, "peaktop-collect"), "the collector is there", LONG)
+        collector = collector_of(program)
 
         def held_without_probes():
             os.kill(collector, signal.SIGSTOP)

@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """record --ring and why: a bounded file that survives whatever ends its writer, and calls that are over explained."""
-from harness import *
+from recorders import *
 
 
 def why(path, *args, status=0):
     got, program = run_peaktop("why", path, *args, "--json")
     equal("exit status of why %s (%s)" % (" ".join(map(str, args)), program.error_text()), got, status)
     return program.document()["calls"]
-
-
-def recorder(target, path, *args):
-    return Peaktop("record", "-p", target.pid, "--ring", "1M", "-o", path, "--max-overhead", 100, "--interval", 0.25, *args)
-
-
-def elapsed(path):
-    """What can be read of a ring that may still be written, in ns; 0: nothing yet."""
-    if not os.path.exists(path) or os.path.getsize(path) < 24:
-        return 0
-    status, program = run_peaktop("watch", "-r", path, "--json")
-    return program.document()["elapsed_ns"] if status == 0 else 0
 
 
 def planted(cause, *ops):
@@ -35,8 +23,7 @@ def planted(cause, *ops):
         wait_for(lambda: elapsed(path) > before + 1e9, "the slow call to be recorded")
         equal("exit status of the recorder", program.stop(), 0)
         check(alive(t.pid), "the target is gone")
-        t.process.stdin.close()
-        equal("exit status of the target", t.wait(), 0)
+        gone(t)
     return path
 
 
@@ -105,8 +92,7 @@ def killed():
             check(os.path.getsize(path) <= 1 << 20, "the ring has %d bytes" % os.path.getsize(path))
             if turn:
                 check(os.path.exists(path + ".1"), "the older ring is gone")
-    t.process.stdin.close()
-    equal("exit status of the target", t.wait(), 0)
+    gone(t)
 
 
 def why_has_calls(path):
@@ -134,8 +120,7 @@ def full_disk():
         wait_for(lambda: elapsed(path) > before, "the recorder to go on")
         equal("exit status of the recorder", program.stop(), 0)
         equal("lines about the disk", sum("disk is full" in line for line in program.err), 1)
-    t.process.stdin.close()
-    equal("exit status of the target", t.wait(), 0)
+    gone(t)
 
 
 @case("the target ends and is started again: the recorder says so and measures the new process")
@@ -146,8 +131,7 @@ def restarted():
     t = Target(program_path, "pipe", wait=False)
     program = Peaktop("record", "-n", name, "--ring", "1M", "-o", path, "--max-overhead", 100, "--interval", 0.25)
     wait_for(lambda: elapsed(path) > 5e8, "the recorder to measure")
-    t.process.stdin.close()
-    equal("exit status of the target", t.wait(), 0)
+    gone(t)
     program.line(lambda line: "waiting until it is started again" in line, stream=program.err)
     t = Target(program_path, "pipe", wait=False)
     with NothingLeft(t.pid):
@@ -155,8 +139,7 @@ def restarted():
         equal("exit status of the recorder", program.stop(), 0)
     document = run_peaktop("watch", "-r", path, "--json")[1].document()
     equal("processes", sorted(x["pid"] for x in document["targets"])[-1] >= t.pid, True)
-    t.process.stdin.close()
-    equal("exit status of the target", t.wait(), 0)
+    gone(t)
 
 
 @case("why refuses what is no session, and says what a session lacks")

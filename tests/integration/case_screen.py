@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The live screen on a real terminal."""
 from harness import *
+from recorders import slow_call
 
 
 def open_screen(*options, **place):
@@ -504,13 +505,9 @@ def slow_calls():
         s.shows("LIVE")
         s.keys("S")
         s.shows("why it was slow")
-        asked = 0
 
         def listed():
-            nonlocal asked
-            asked += 1
-            t.say()
-            t.line(lambda line: line.endswith('"slow":%d}' % asked))
+            slow_call(t)
             return re.search(r"\d ms .* work ", s.text())
         wait_for(listed, "a slow call is listed", 5 * HANG)
         s.keys("Enter")

@@ -50,6 +50,7 @@ def serve():
     between("the idle thread is half of the time", idle["share"], 0.3, 0.6)
     beside = {s["function"]: s for s in path["siblings"]}
     check("parse" in beside and "descend_into" in beside, "siblings: %s" % sorted(beside))
+    equal("descend_into() is one callee", [s["function"] for s in path["siblings"]].count("descend_into"), 1)
     # both hold the bulk of the work; compute() has 70% of it, of which samples may show less than the half that is asked for
     check(any("descend -p %d -f '%s'" % (target.pid, name) in note for note in document["notes"] for name in ("compute", "serve")),
           "notes: %s" % document["notes"])

@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """record --when: what comes true is said, kept with the minute before, and given to the command of --exec."""
-import pwd
-
-from harness import *
-
-
-def recorder(target, path, condition, *args, **options):
-    return Peaktop("record", "-p", target.pid, "--ring", "1M", "-o", path, "--max-overhead", 100, "--interval", 0.25,
-                   "--when", condition, *args, **options)
+from recorders import *
 
 
 def read(path):
@@ -17,31 +10,22 @@ def read(path):
         return f.read()
 
 
-def slow_call(target):
-    """Have the target make one, and wait until it is over."""
-    target.asked = getattr(target, "asked", 0) + 1
-    target.say()
-    target.line(lambda line: line.endswith('"slow":%d}' % target.asked))
-
-
-def gone(target):
-    target.process.stdin.close()
-    equal("exit status of the target", target.wait(), 0)
-
-
 @case("a slow function: the answer is said, given to the command, and kept with the minute before")
 def a_function():
     folder = scratch()
     path, told = os.path.join(folder, "ring"), os.path.join(folder, "told")
     t = Target("one_slow", "sleep", wait=False)
     with NothingLeft(t.pid):
-        program = recorder(t, path, "max(work) > 100ms", "-f", "work", "--every", "1h", "--exec", "cat >%s.new && mv %s.new %s" % ((told,) * 3))
+        program = recorder(t, path, "--when", "max(work) > 100ms", "-f", "work", "--every", "1h", "--exec", "cat >%s.new && mv %s.new %s" % ((told,) * 3))
 
         def asked():
             slow_call(t)
             return read(told)
         wait_for(asked, "the command to get an answer", 5 * HANG)
         program.line(lambda line: "'max(work) > 100ms' came true" in line and "ring.when-1" in line, stream=program.err)
+        slow_call(t)  # less than --every later: nothing comes true
+        before = elapsed(path)
+        wait_for(lambda: elapsed(path) > before + 1e9, "the second slow call to be recorded")
         equal("exit status of the recorder", program.stop(), 0)
         check(alive(t.pid), "the target is gone")
     gone(t)
@@ -65,7 +49,7 @@ def kept_again():
     path, told = os.path.join(scratch(), "ring"), os.path.join(scratch(), "told")
     t = Target("one_slow", "sleep", wait=False)
     with NothingLeft(t.pid):
-        program = recorder(t, path, "rate(work) > 1/s for 1s", "-f", "work", "--every", "1h", "--exec", "echo >>%s" % told)
+        program = recorder(t, path, "--when", "rate(work) > 1/s for 1s", "-f", "work", "--every", "1h", "--exec", "echo >>%s" % told)
         wait_for(lambda: read(told), "the answer", 5 * HANG)
 
         def kept():
@@ -83,7 +67,7 @@ def commands():
     with NothingLeft(t.pid):
         for command, text in (("exit 3", "ended with status 3"), ("kill -9 $$", "killed by signal 9"), ("/no/such", "status 127"),
                               ("exec sleep 1000", "did not end within 5 s")):
-            program = recorder(t, os.path.join(scratch(), "ring"), "load < 100000", "--every", "1h", "--exec", command)
+            program = recorder(t, os.path.join(scratch(), "ring"), "--when", "load < 100000", "--every", "1h", "--exec", command)
             program.line(lambda line: "came true" in line, 5 * HANG, program.err)
             equal("exit status of the recorder", program.stop(), 0)
             lines = [line for line in program.err if "--exec" in line]
@@ -101,8 +85,8 @@ def invoking_user():
     told = os.path.join(folder, "told")
     t = Target("one_slow", "pipe", wait=False)
     with NothingLeft(t.pid):
-        program = recorder(t, os.path.join(folder, "ring"), "load < 100000", "--exec", "echo $(id -u) $(id -g) $(grep CapEff /proc/self/status) >%s" % told,
-                           env=dict(os.environ, SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), SUDO_USER="nobody"))
+        program = recorder(t, os.path.join(folder, "ring"), "--when", "load < 100000", "--exec", "echo $(id -u) $(id -g) $(grep CapEff /proc/self/status) >%s" % told,
+                           env=as_nobody())
         wait_for(lambda: read(told), "the command", 5 * HANG)
         equal("exit status of the recorder", program.stop(), 0)
     equal("uid, gid and capabilities of the command", read(told).split(), [str(user.pw_uid), str(user.pw_gid), "CapEff:", "0000000000000000"])

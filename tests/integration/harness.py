@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import json
 import os
+import pwd
 import random
 import re
 import resource
@@ -277,6 +278,7 @@ atexit.register(clean_up)
 
 
 HANG = 180  # seconds after which something that a case waits for is taken to hang, however busy the machine is
+AT_ONCE = 60  # the most seconds until peaktop answers or ends where something else hangs: a limit of peaktop, not of the machine
 
 
 def wait_for(condition, what, seconds=HANG):
@@ -662,6 +664,12 @@ def executable_mappings(pid):
                 start, end = (int(x, 16) for x in field[0].split("-"))
                 found.append((start, end, int(field[2], 16), field[5]))
     return found
+
+
+def as_nobody():
+    """The environment of a peaktop that nobody has started with sudo."""
+    user = pwd.getpwnam("nobody")
+    return dict(os.environ, SUDO_UID=str(user.pw_uid), SUDO_GID=str(user.pw_gid), SUDO_USER="nobody")
 
 
 def member(program, name):
