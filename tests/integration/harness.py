@@ -777,7 +777,10 @@ class Peaktop(Program):
         """Ctrl-C: ends the measurement and prints what there is. The exit status."""
         self.note_family()
         self.signal(signal.SIGINT)
-        return self.wait(seconds)
+        status = self.wait(seconds)
+        if status:  # printed if the case fails by it
+            say_trace("peaktop ended with %d and said: %s" % (status, self.error_text()[:500]))
+        return status
 
 
 def is_idle(program):

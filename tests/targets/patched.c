@@ -177,14 +177,15 @@ int main(int argc, char **argv)
 	target_go();
 	if (pthread_create(&thread, NULL, commands, NULL))
 		die("pthread_create");
-	while ((want = atomic_load(&wanted)) != STOP) {
-		if (want)
-			obey(&p, want);
+	do {
 		wrong += request(calls) != calls + 3 + calls * 3;
 		calls++;
 		if (calls % 16 == 0)
 			sleep_ns(pause_us * 1000);
-	}
+		want = atomic_load(&wanted);
+		if (want != STOP && want)
+			obey(&p, want);
+	} while (want != STOP);
 	pthread_join(thread, NULL);
 	target_truth("{\"calls\":%llu,\"hooked\":%llu,\"replaced\":%llu,\"ok\":%s}",
 		     (unsigned long long)calls, (unsigned long long)hooked,
