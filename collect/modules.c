@@ -49,7 +49,7 @@ static uint32_t module_find(const struct collector *c, const struct mapping *m)
 	return 0;
 }
 
-static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *m)
+static uint32_t module_of(struct collector *c, const struct target *t, const struct mapping *m)
 {
 	const struct mapping *of_file = m->copied_beside ? m->copied_beside : m;
 	uint32_t found = module_find(c, m);
@@ -63,7 +63,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 				    .inode = m->inode,
 				    .fd = -1,
 				    .copy = -1,
-				    .pid = pid,
+				    .pid = t->pid,
 				    .hold = {.lease = -1}};
 	mod->start = of_file->start;
 	mod->end = of_file->end;
@@ -75,7 +75,7 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 	if (m->dev == VDSO_DEV) {
 		mod->fd = vdso_copy();
 	} else if (m->dev != PERF_MAP_DEV) {
-		mod->fd = target_map_file(pid, mod->start, mod->end, &about);
+		mod->fd = target_map_file(t->pid, mod->start, mod->end, &about);
 		mod->size = about.size;
 		mod->remote = about.remote;
 		mod->made = about.made;
@@ -86,7 +86,8 @@ static uint32_t module_of(struct collector *c, pid_t pid, const struct mapping *
 						   .dev = m->dev,
 						   .inode = m->inode,
 						   .path = mod->path,
-						   .size = mod->size}});
+						   .size = mod->size,
+						   .name = strcmp(m->path, t->exe) ? "" : t->link}});
 	return c->files.nr_modules;
 }
 
@@ -117,8 +118,7 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 	if (fd < 0)
 		return 0;
 	m.path = path;
-	module =
-	    !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t->pid, &m) : 0;
+	module = !fstat(fd, &st) && (!st.st_uid || st.st_uid == t->uid) ? module_of(c, t, &m) : 0;
 	if (module)
 		c->files.modules[module - 1].fd = fd;
 	else
@@ -216,7 +216,7 @@ static int mapping_seen(void *ctx, const struct mapping *m)
 	}
 	fm = m->inode ? mapping_find(s, m) : NULL;
 	if (!fm && m->inode)
-		module = module_of(s->c, s->target->pid, m);
+		module = module_of(s->c, s->target, m);
 	if (!m->inode || (module && s->c->files.modules[module - 1].made)) {
 		if (!made_mapping(s, m, &made))
 			return 0;

@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/base/path.h"
 #include "analysis/base/process_start.h"
+#include "collect/opener.h"
 #include "collect/process/clock.h"
 #include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
@@ -106,12 +109,36 @@ int target_refresh(struct target *t)
 	t->threads = line.threads;
 	small_file_line(t->comm, sizeof(t->comm), "/proc/%d/comm", t->pid);
 	linked = small_file_link(t->exe, sizeof(t->exe), "/proc/%d/exe", proc_number(t->pid));
+	t->link[0] = '\0';
 	ids_read(t);
 	/* PF_KTHREAD */
 	if (line.flags & 0x00200000)
 		return -EISDIR;
 	/* it has no memory any more: it is about to be a zombie */
 	return linked == -ENOENT ? -ECHILD : 0;
+}
+
+void target_link(struct target *t, struct opener *opener)
+{
+	const char *file = path_file(t->exe);
+	size_t folder = (size_t)(file - t->exe);
+	char path[TARGET_PATH];
+	struct stat own, other;
+	int fd, link;
+
+	if (!folder || !t->comm[0] || strchr(t->comm, '/') || !strcmp(file, t->comm) ||
+	    folder + strlen(t->comm) >= sizeof(path))
+		return;
+	snprintf(path, sizeof(path), "%.*s%s", (int)folder, t->exe, t->comm);
+	link = opener_open(opener, t->pid, path + 1);
+	fd = link < 0 ? -1 : opener_open(opener, t->pid, t->exe + 1);
+	if (fd >= 0 && !fstat(fd, &own) && !fstat(link, &other) && own.st_dev == other.st_dev &&
+	    own.st_ino == other.st_ino)
+		memcpy(t->link, t->comm, sizeof(t->link));
+	if (fd >= 0)
+		close(fd);
+	if (link >= 0)
+		close(link);
 }
 
 /* True if the process is a 32-bit process: its auxiliary vector has 32-bit pairs, so the first

@@ -45,6 +45,8 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 		return err;
 	}
 	t->requested = requested;
+	if (requested)
+		target_link(t, c->files.opener);
 	t->main_ended = live_thread(pid) != pid;
 	c->targets.list[c->targets.nr++] = t;
 	send_target(c, t);
@@ -279,6 +281,8 @@ void target_executed(struct collector *c, uint32_t pid)
 	}
 	if (!t || target_refresh(t))
 		return;
+	if (t->requested)
+		target_link(t, c->files.opener);
 	perf_map_forget(c, t->pid);
 	code_check_forget(c, t->pid);
 	modules_scan(c, t);

@@ -170,6 +170,7 @@ struct rec_module {
 	uint64_t inode;
 	const char *path; /* as the target sees it; may end in " (deleted)" */
 	uint64_t size;	  /* bytes */
+	const char *name; /* as its program was started, if that was another link to it; else "" */
 };
 
 struct rec_mapping {

@@ -27,7 +27,7 @@ static STRUCT_TABLE(rec_target_end,
 	FIELDS(rec_target_end, unprobed_ns));
 
 static STRUCT_TABLE(rec_module,
-	FIELDS(rec_module, module, dev, inode, path, size));
+	FIELDS(rec_module, module, dev, inode, path, size, name));
 
 static STRUCT_TABLE(rec_mapping,
 	FIELDS(rec_mapping, pid, module, start, end, offset, gone, copied));

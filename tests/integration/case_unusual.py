@@ -253,6 +253,23 @@ def hidden_names():
         check(alive(t.pid), "the target died")
 
 
+@case("a program that was started by a link in its folder has the link's name, and is found by both names")
+def named_by_link():
+    folder = scratch()
+    os.chmod(folder, 0o755)
+    shutil.copy(os.path.join(TARGETS, "simple"), os.path.join(folder, "many-tools"))
+    os.symlink("many-tools", os.path.join(folder, "one-tool"))
+    t = Target(os.path.join(folder, "one-tool"), 100)
+    with NothingLeft(t.pid):
+        program = Peaktop("watch", "-p", t.pid, "-f", "leaf@many-tools", "-f", "middle@one-tool", "--json", "--for", 600)
+        program.armed(t.pid)
+        t.go()
+        t.truth()
+        equal("exit status", program.stop(), 0)
+    t.finish()
+    equal("names", sorted(op["name"] for op in program.document()["operations"]), ["leaf@one-tool", "middle@one-tool"])
+
+
 @case("debug information that libdw cannot read is noted, once for its file; names are there")
 def packed():
     need("objcopy")

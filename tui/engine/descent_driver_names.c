@@ -80,7 +80,7 @@ static void module_release(struct driver_module *m)
 
 void names_module(struct descent_driver *d, const struct rec_module *m)
 {
-	const char *name = path_file(m->path);
+	const char *name = m->name && m->name[0] ? m->name : path_file(m->path);
 	struct driver_module *mod;
 
 	if (!m->module || m->module > DRIVER_MAX_MODULES)

@@ -52,7 +52,8 @@ static int write_modules(struct writer *w)
 
 		if (!id)
 			continue;
-		rec.module = (struct rec_module){.module = m, .path = id->path, .size = id->size};
+		rec.module = (struct rec_module){
+		    .module = m, .path = id->path, .size = id->size, .name = driver_module(d, m)};
 		err = write_one(w, &rec);
 		if (err || !id->build_id)
 			continue;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/path.h"
 #include "analysis/parser/functions.h"
 #include "tui/engine/front_state.h"
 
@@ -18,7 +19,8 @@ static uint32_t module_by_file(const struct front *f, const char *name)
 	for (uint32_t m = f->files.nr_modules; m > 0; m--) {
 		const struct front_module *mod = &f->files.modules[m - 1];
 
-		if (mod->stage == MODULE_READY && mod->name && !strcmp(mod->name, name))
+		if (mod->stage == MODULE_READY && mod->name &&
+		    (!strcmp(mod->name, name) || !strcmp(path_file(mod->path), name)))
 			return m;
 	}
 	return 0;

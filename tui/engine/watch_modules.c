@@ -43,7 +43,7 @@ const char *module_name(const struct front *f, uint32_t module)
 void watches_module(struct front *f, const struct rec_module *m)
 {
 	struct front_module *mod;
-	const char *name = path_file(m->path);
+	const char *name = m->name && m->name[0] ? m->name : path_file(m->path);
 
 	if (m->module != f->files.nr_modules + 1 || f->files.nr_modules == FRONT_MAX_MODULES)
 		return;
