@@ -132,7 +132,9 @@ static struct waits_layer layer_of(struct joining *j, uint32_t i)
 	const struct alike *a = alike_of(j, i);
 	struct waits_layer l = n->layer;
 
-	if (a && a->tasks >= WAITS_ALIKE) {
+	if (is_outermost(j->from, i) && j->outermost == WAITS_BY_PROCESS) {
+		l.tid = l.pid;
+	} else if (a && a->tasks >= WAITS_ALIKE) {
 		l.pid = a->pid;
 		l.tid = a->tid;
 	} else if (!is_outermost(j->from, i) && l.tid && is_same_task(j->from, i)) {
@@ -156,7 +158,7 @@ static void make_key(const struct joining *j, uint32_t i, const struct waits_lay
 
 	memset(key, 0, KEY_WORDS * sizeof(*key));
 	key[0] = outermost ? 0 : (uint64_t)j->to[j->from->nodes[i].parent] << 32;
-	key[0] |= outermost && j->outermost == WAITS_BY_PROCESS ? l->pid : l->tid;
+	key[0] |= l->tid;
 	key[1] = (uintptr_t)l->comm;
 	key[2] = (uintptr_t)l->what;
 	key[5] = (uint64_t)outermost << 63 | (uint64_t)l->state << 56 | (uint64_t)l->kind << 48 |
@@ -323,9 +325,10 @@ int waits_chains_join(struct waits_chains *c, enum waits_group outermost)
 	return err;
 }
 
-int waits_chains_outline(const struct waits_chains *c, struct waits_chains *out)
+int waits_chains_outline(const struct waits_chains *c, enum waits_group outermost,
+			 struct waits_chains *out)
 {
-	struct joining j = {.outermost = WAITS_BY_THREAD, .outline = true};
+	struct joining j = {.outermost = outermost, .outline = true};
 	int err = join(c, &j);
 
 	*out = j.out;

@@ -173,8 +173,8 @@ int waits_chains(const struct waits *w, struct waits_chains *out);
 void waits_chains_release(struct waits_chains *c);
 /*
  * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
- * those that did the same become one layer. `outermost`: whether threads of a process that waited
- * for the same become one outermost layer, too. Waits in one system call that differ only in the
+ * those that did the same become one layer. `outermost`: whether threads of a process, of one name,
+ * that did the same become one outermost layer, too, whose tid is the pid. Waits in one system call that differ only in the
  * stack of the kernel, which no text shows, become one layer, too; and so do waits whose call path
  * is not known with the same ones that have it, if nearly all of these have one. 0, or -ENOMEM:
  * nothing has changed.
@@ -185,7 +185,8 @@ int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
  * task below one layer are one, and so are its waits for the same, whether they were in vain or
  * not. 0, or -ENOMEM: *out is empty. Release it.
  */
-int waits_chains_outline(const struct waits_chains *c, struct waits_chains *out);
+int waits_chains_outline(const struct waits_chains *c, enum waits_group outermost,
+			 struct waits_chains *out);
 
 /* Work that targets started (by waking or fork) and did not wait for, largest first. */
 struct waits_started {

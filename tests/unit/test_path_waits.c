@@ -346,7 +346,7 @@ static void test_threads_are_joined(void **state)
 	chains_of_threads(&c);
 	assert_int_equal(waits_chains_join(&c, WAITS_BY_PROCESS), 0);
 	assert_int_equal(c.nr, CHAIN);
-	assert_int_equal(c.nodes[0].layer.tid, 11);
+	assert_int_equal(c.nodes[0].layer.tid, 10);
 	assert_int_equal(c.nodes[0].layer.tasks, THREADS);
 	/* the holder is still told by its thread */
 	assert_int_equal(c.nodes[1].layer.tid, 20);
@@ -438,7 +438,7 @@ static void test_outline(void **state)
 	struct waits_chains c;
 
 	begin_parts(&other_trace);
-	assert_int_equal(waits_chains_outline(&all, &c), 0);
+	assert_int_equal(waits_chains_outline(&all, WAITS_BY_THREAD, &c), 0);
 	assert_int_equal(c.nr, 3);
 	for (uint32_t i = 0; i < c.nr; i++) {
 		const struct waits_node *n = &c.nodes[i];

@@ -70,10 +70,12 @@ static int put_chains(struct buf *out, const struct wait_report *r, struct waits
 		      const struct waits_account *account, const struct output_options *o)
 {
 	unsigned int columns = output_columns(o);
+	/* whichever thread a call is in, it is a call of the operation */
+	enum waits_group group = chains->of_calls ? WAITS_BY_PROCESS : WAITS_BY_THREAD;
 	struct waits_chains outline;
-	int err = waits_chains_outline(chains, &outline);
+	int err = waits_chains_outline(chains, group, &outline);
 
-	err = err ? err : waits_chains_join(chains, WAITS_BY_THREAD);
+	err = err ? err : waits_chains_join(chains, group);
 	if (!err && !account->total_ns) {
 		wait_nothing_words(out, r, "no thread of the target was observed", columns);
 	} else if (!err) {
