@@ -106,6 +106,30 @@ INLINE void irq_vote(struct pt_thread *t, u32 number, u64 ns)
 	}
 }
 
+/*
+ * Another CPU that leaves a soft interrupt to this one sends an interrupt for it (of received
+ * packets: rps_trigger_softirq(), net/core/dev.c), which does nothing else: its time is that of the
+ * soft one.
+ */
+INLINE void irq_vote_all(struct pt_thread *t, struct irq_context *irq, u64 ns, u64 now)
+{
+	enum { BEHIND_NS = 5000 };
+	bool soft = irq->number >= PT_IRQ_SOFT && irq->number < PT_IRQ_VECTOR;
+	u64 asked_ns = irq->asked_ns;
+
+	irq->asked_ns = 0;
+	if (soft && asked_ns && irq->start - irq->asked < BEHIND_NS) {
+		if (t->irq_number >= PT_IRQ_VECTOR)
+			t->irq_lead -= asked_ns < t->irq_lead ? asked_ns : t->irq_lead;
+		ns += asked_ns;
+	}
+	irq_vote(t, irq->number, ns);
+	if (irq->number < PT_IRQ_VECTOR)
+		return;
+	irq->asked = now;
+	irq->asked_ns = ns;
+}
+
 INLINE void irq_leave(u32 bracket)
 {
 	struct pt_control *c = the_control();
@@ -137,5 +161,5 @@ INLINE void irq_leave(u32 bracket)
 	looked = irq->looked + steal_clock(c) - irq->steal;
 	ns = ns > looked ? ns - looked : 0;
 	t->irq_ns += ns;
-	irq_vote(t, irq->number, ns);
+	irq_vote_all(t, irq, ns, now);
 }

@@ -36,11 +36,13 @@
 struct irq_context {
 	u64 start;
 	u32 depth;
-	u32 number;  /* number of the hardware line, or PT_IRQ_... */
-	u64 looked;  /* ns of the interrupt that peaktop's samples took */
-	u64 steal;   /* steal time of the CPU when the interrupt began */
-	u64 left;    /* when the last one ended that was no soft interrupt */
-	u32 vectors; /* 1: an interrupt from another CPU was seen, so this kernel reports them */
+	u32 number;   /* number of the hardware line, or PT_IRQ_... */
+	u64 looked;   /* ns of the interrupt that peaktop's samples took */
+	u64 steal;    /* steal time of the CPU when the interrupt began */
+	u64 left;     /* when the last one ended that was no soft interrupt */
+	u64 asked;    /* when the last one ended that another CPU sent */
+	u64 asked_ns; /* its time, until a soft interrupt has run behind it */
+	u32 vectors;  /* 1: an interrupt from another CPU was seen, so this kernel reports them */
 	u64 total; /* ns in interrupts since the last context switch; only while waits are traced */
 	u64 before;   /* `total` at the last context switch */
 	u32 followed; /* 1: the current task may be followed; set at each switch of a window */
