@@ -551,8 +551,8 @@ class Lasting:
 
     def lines(self):
         """
-        (words, whether it stayed) for each process that was there for most of the time: medians and maxima of the first and of the last third
-        of the time in which the history of its front was full.
+        (words, whether it stayed) for each process that was there for most of the time: medians of memory and the fewest descriptors of the
+        first and of the last third of the time in which the history of its front was full. A process that reads a file has one more for a moment.
         """
         full = {one.name: one.full_at for one in self.watches}
         full["screen"] = full["target"] = self.watches[0].full_at
@@ -567,8 +567,8 @@ class Lasting:
             third = len(judged) // 3
             early, late = judged[:third], judged[-third:]
             kb = [statistics.median(one[1] for one in part) for part in (early, late)]
-            fds = [max(one[2] for one in part) for part in (judged[:-third], late)]
-            yield "%s, %s: %d KB, then %d KB (%+.1f%%); at most %d descriptors, then %d" % (
+            fds = [min(one[2] for one in part) for part in (early, late)]
+            yield "%s, %s: %d KB, then %d KB (%+.1f%%); at least %d descriptors, then %d" % (
                 whose, name, *kb, 100 * (kb[1] / kb[0] - 1), *fds), kb[1] <= kb[0] * 1.05 + ROOM and fds[1] <= fds[0]
 
 
