@@ -192,9 +192,135 @@ INLINE u32 parked(u64 goroutine)
 	return reason ? reason : parked_at(goroutine + GO_STATUS_1_23);
 }
 
+/* ---- calls that are tried again and again, with a sleep between */
+
+enum { LOCKS_LOOKED = 8, CALL_FCNTL = 72, CALL_FLOCK = 73, SET_LOCK = 6, LOCK_WRITES = 1 };
+
+/* struct flock of the program. */
+struct wanted_lock {
+	u16 type, whence;
+	u32 spare;
+	s64 start, length;
+};
+
+/* True if a lock on a file excludes the wanted one. `want` NULL: of flock(), on the whole file. */
+INLINE bool lock_excludes(struct wanted_lock *want, u64 type, s64 start, s64 end)
+{
+	if (!want)
+		return true;
+	if (want->length && want->start + want->length - 1 < start)
+		return false;
+	return end >= want->start && (type == LOCK_WRITES || want->type == LOCK_WRITES);
+}
+
+/*
+ * The process that has the lock on a file for which the current thread did not get its own; 0: not
+ * known. `want`: address of the struct flock in its memory; 0: the lock is one of flock(). The list
+ * is read without its lock: a wrong owner would have to be freed and used again meanwhile.
+ */
+SEPARATE u32 locked_by(u64 of, u64 want_at)
+{
+	struct file *file = (struct file *)of;
+	struct wanted_lock want = {};
+	struct file_lock_context *locks;
+	struct list_head *head, *item;
+	u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!file || !bpf_core_type_exists(struct file_lock_context) ||
+	    !bpf_core_field_exists(struct inode, i_flctx))
+		return 0;
+	locks = BPF_CORE_READ(file, f_inode, i_flctx);
+	if (!locks || (want_at && (bpf_probe_read_user(&want, sizeof(want), (void *)want_at) ||
+				   want.whence || want.length < 0)))
+		return 0;
+	item = head =
+	    (void *)locks + (want_at ? bpf_core_field_offset(struct file_lock_context, flc_posix)
+				     : bpf_core_field_offset(struct file_lock_context, flc_flock));
+#pragma nounroll
+	for (u64 i = 0; i < LOCKS_LOOKED; i++) {
+		struct file_lock___old *old;
+		struct file_lock *lock;
+		s64 start, end;
+		u64 type;
+		s32 pid;
+
+		HIDE(i);
+		item = BPF_CORE_READ(item, next);
+		if (!item || item == head)
+			return 0;
+		if (bpf_core_field_exists(struct file_lock, c)) {
+			lock = (void *)item - bpf_core_field_offset(struct file_lock, c.flc_list);
+			pid = BPF_CORE_READ(lock, c.flc_pid);
+			type = BPF_CORE_READ(lock, c.flc_type);
+			start = BPF_CORE_READ(lock, fl_start);
+			end = BPF_CORE_READ(lock, fl_end);
+		} else {
+			old = (void *)item - bpf_core_field_offset(struct file_lock___old, fl_list);
+			pid = BPF_CORE_READ(old, fl_pid);
+			type = BPF_CORE_READ(old, fl_type);
+			start = BPF_CORE_READ(old, fl_start);
+			end = BPF_CORE_READ(old, fl_end);
+		}
+		if (pid > 0 && (u32)pid != tgid &&
+		    lock_excludes(want_at ? &want : 0, type, start, end))
+			return pid;
+	}
+	return 0;
+}
+
+/* Note that the current thread has made a call that failed. */
+INLINE void failed_note(struct pt_tried *t, struct pt_regs *regs, u32 error)
+{
+	struct file *file;
+
+	t->call = regs->orig_ax + 1;
+	t->error = error;
+	t->args[0] = regs->di;
+	t->args[1] = regs->si;
+	t->owner = t->later = 0;
+	file = file_of(bpf_get_current_task_btf(), regs->di);
+	if (regs->orig_ax == CALL_FLOCK)
+		t->owner = locked_by((u64)file, 0);
+	if (regs->orig_ax == CALL_FCNTL && regs->si == SET_LOCK)
+		t->owner = locked_by((u64)file, regs->dx);
+}
+
+/* Does the thread sleep for a time, and wait for nothing else? */
+INLINE bool is_timed_sleep(u64 call, struct pt_regs *regs)
+{
+	switch (call) {
+	case CALL_NANOSLEEP:
+	case CALL_CLOCK_NANOSLEEP:
+		return true;
+	case CALL_POLL:
+	case CALL_PPOLL:
+		return !regs->si;
+	case CALL_SELECT:
+	case CALL_PSELECT6:
+		return !regs->di;
+	default:
+		return false;
+	}
+}
+
+/* The current thread begins a timed sleep: does it follow a call that failed, and did the sleep
+ * before it? */
+SEPARATE int tried_note(struct pt_asleep *a)
+{
+	if (!a)
+		return 0;
+	a->tried.call = 0;
+	if (a->failed.call == a->before.call && a->failed.args[0] == a->before.args[0])
+		a->tried = a->failed;
+	a->before = a->failed;
+	a->failed.call = 0;
+	return 0;
+}
+
 /* Record what `task` waits for: it is the current task and leaves its CPU at `now` to sleep
  * inside a call of f0. */
-INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goroutine, u64 now)
+INLINE void asleep_note(struct pt_control *c, struct pt_descent *d, struct task_struct *task,
+			struct pt_regs *regs, u64 now)
 {
 	struct pt_asleep *a = asleep_of(task->pid);
 	struct file *file;
@@ -204,10 +330,15 @@ INLINE void asleep_note(struct task_struct *task, struct pt_regs *regs, u64 goro
 		return;
 	call = regs->orig_ax;
 	a->since = now;
-	a->parked = parked(goroutine);
+	a->parked = parked(d->goroutine);
 	a->io = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
 	a->asked = asked_ns(call, regs, now);
-	a->words[0] = a->words[2] = 0;
+	a->words[0] = a->words[2] = a->tried.call = 0;
+	if (is_timed_sleep(call, regs)) {
+		if (++d->timed >= 2 && !c->keep)
+			c->tries = c->descend_slot;
+		tried_note(a);
+	}
 	if (call == CALL_FUTEX)
 		bpf_probe_read_user(a->words, sizeof(a->words), (void *)regs->di);
 	a->fd = (s64)call < 0 ? PT_NO_FD : awaited_fd(a, call, task, regs);
@@ -336,6 +467,10 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 		r->asked = a->asked;
 		if (r->syscall == CALL_FUTEX)
 			r->owner = mutex_owner(a, regs);
+		if (a->tried.call) {
+			r->tried = a->tried;
+			r->fd = r->tried.args[0];
+		}
 	}
 	file = r->fd != PT_NO_FD ? file_of(task, r->fd) : 0;
 	if (file && is_epoll_wait(r->syscall))
@@ -353,7 +488,7 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 		r->object.room = a->room;
 	}
 	if (!by)
-		by = r->owner;
+		by = r->owner ? r->owner : r->tried.owner;
 	if (by && by != tid)
 		did_fill(r, by, since, until);
 }

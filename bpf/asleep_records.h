@@ -14,6 +14,15 @@ struct pt_past {
 	char preempt_comm[PT_COMM];
 };
 
+/* A system call that failed in a way in which the next try may succeed. */
+struct pt_tried {
+	pt_u32 call;  /* number + 1; 0: none */
+	pt_u32 error; /* errno */
+	pt_u64 args[2];
+	pt_u32 owner; /* of a lock on a file: the process that has it; 0: not known */
+	pt_u32 later; /* calls that have not failed since */
+};
+
 /*
  * What a thread waits for, recorded as it falls asleep inside a call of f0, because its memory
  * can be read only while it is the current task. Also its last off-CPU intervals, which explain
@@ -31,6 +40,9 @@ struct pt_asleep {
 	/* messages that waited at the other end of a datagram socket, and its room for them */
 	pt_u32 queued, room;
 	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
+	/* the last call that failed since the last timed sleep, the one that had failed before that
+	 * sleep, and, if both are the same, the one for whose next try it sleeps now */
+	struct pt_tried failed, before, tried;
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };

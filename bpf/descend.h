@@ -440,7 +440,7 @@ INLINE void descent_start(struct pt_control *c, const struct descent_call *call,
 	d->nr_callees = 0;
 	d->slot = call->slot;
 	d->is_call = call->is_call;
-	d->nr_sleeps = 0;
+	d->nr_sleeps = d->timed = 0;
 	d->record.blocked = 0;
 	d->record.arg_mask = call->arg_mask;
 	for (int i = 0; i < PT_ARGS; i++)

@@ -147,14 +147,34 @@ struct mutex {
 struct super_block {
 	unsigned long s_magic;
 };
+struct list_head {
+	struct list_head *next;
+};
+/* A lock on a file: until 6.8, and since 6.9. */
+struct file_lock___old {
+	struct list_head fl_list;
+	unsigned char fl_type;
+	unsigned int fl_pid;
+	s64 fl_start, fl_end;
+};
+struct file_lock_core {
+	struct list_head flc_list;
+	unsigned char flc_type;
+	int flc_pid;
+};
+struct file_lock {
+	struct file_lock_core c;
+	s64 fl_start, fl_end;
+};
+struct file_lock_context {
+	struct list_head flc_flock, flc_posix;
+};
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
+	struct file_lock_context *i_flctx;
 	struct super_block *i_sb;
 	struct rw_semaphore i_rwsem;
-};
-struct list_head {
-	struct list_head *next;
 };
 struct epoll_filefd {
 	struct file *file;

@@ -505,8 +505,8 @@ struct pt_control {
 	struct pt_waits_control waits;
 	pt_u32 share_hold; /* 1: discard samples, because functions are armed */
 	pt_u32 share_spare;
-	pt_u32 chosen; /* 1: count only calls of the threads in the map `chosen` */
-	pt_u32 chosen_spare;
+	pt_u32 chosen;	     /* 1: count only calls of the threads in the map `chosen` */
+	pt_u32 tries;	     /* the slot of f0 if one of its calls has slept twice by a timer */
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
 	struct pt_sought sought; /* what the iterator over files looks for */
 	pt_u32 sys_slot[PT_SYSCALLS];

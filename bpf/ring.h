@@ -111,6 +111,7 @@ struct pt_record_sleep {
 	pt_u64 did_ns;
 	pt_u32 did_pid; /* task that took its CPU */
 	char did_comm[PT_COMM];
+	struct pt_tried tried; /* it sleeps until the next try of this call */
 	struct pt_object object;
 	struct pt_kernel_work work;
 };
@@ -139,7 +140,8 @@ struct pt_descent {
 	struct pt_kernel_work work; /* work going on now */
 	struct pt_fnode_open open[PT_DEPTH];
 	struct pt_record_sleep sleeps[PT_KEPT_SLEEPS]; /* if slow calls are kept */
-	pt_u32 nr_sleeps, sleeps_spare;
+	pt_u32 nr_sleeps;
+	pt_u32 timed; /* timed sleeps in this call */
 	struct pt_record_call record;
 };
 

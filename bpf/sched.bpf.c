@@ -105,7 +105,7 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	if (t->off_wait)
 		fill_stop(d, prev, t->off_wait);
 	else
-		asleep_note(prev, (struct pt_regs *)bpf_task_pt_regs(prev), d->goroutine, now);
+		asleep_note(c, d, prev, (struct pt_regs *)bpf_task_pt_regs(prev), now);
 	if (!t->off_wait && !c->keep)
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Measures the latencies of system calls, and of futex calls that wait for a lock. */
+#include "bpf/asleep.h"
 #include "bpf/descend.h"
 #include "bpf/measure.h"
 #include "bpf/phases.h"
@@ -157,5 +158,61 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (c->phase_end_call)
 		syscall_phase(c, t, regs->orig_ax, id >> 32);
 	t->sys_open = PT_SYS_NONE;
+	return 0;
+}
+
+/* True for an error that the next try of the same call may not have. */
+INLINE bool may_be_retried(u64 call, u64 error)
+{
+	switch (error) {
+	case 2:	  /* ENOENT */
+	case 6:	  /* ENXIO */
+	case 11:  /* EAGAIN */
+	case 16:  /* EBUSY */
+	case 17:  /* EEXIST */
+	case 26:  /* ETXTBSY */
+	case 98:  /* EADDRINUSE */
+	case 105: /* ENOBUFS */
+	case 107: /* ENOTCONN */
+	case 111: /* ECONNREFUSED */
+	case 114: /* EALREADY */
+	case 115: /* EINPROGRESS */
+		/* a futex whose word has changed is no lock that was refused */
+		return call != SYS_FUTEX;
+	default:
+		return false;
+	}
+}
+
+enum { LATER_CALLS = 4 };
+
+/* Keep the last call of a thread in f0 that failed, for the sleep that follows. A program of its
+ * own: it is attached only while a descent sees threads sleep by a timer again and again. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_failed, struct pt_regs *regs, long ret)
+{
+	struct pt_control *c = the_control();
+	u64 id = bpf_get_current_pid_tgid(), error = -ret;
+	u32 tid = (u32)id;
+	struct pt_asleep *a;
+
+	if (!c)
+		return 0;
+	if (!is_target(c, id >> 32)) {
+		count_hit(PT_HIT_SYSCALL_OTHER);
+		return 0;
+	}
+	count_hit(PT_HIT_SYSCALL);
+	if (!descent_of(c, bpf_get_current_task_btf()))
+		return 0;
+	a = bpf_map_lookup_elem(&asleep, &tid);
+	if (!a)
+		return 0;
+	if (error && error < 4096) {
+		if (may_be_retried(regs->orig_ax, error))
+			failed_note(&a->failed, regs, error);
+	} else if (a->failed.call && ++a->failed.later > LATER_CALLS) {
+		a->failed.call = 0;
+	}
 	return 0;
 }

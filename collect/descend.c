@@ -59,6 +59,11 @@ struct function *descend_f0(const struct collector *c)
 	return c->descent ? c->descent->function : NULL;
 }
 
+bool descend_wants_tries(const struct collector *c)
+{
+	return c->descent && c->descent->slot == kernel_side_control(c->kernel)->tries;
+}
+
 uint32_t descend_epoch(const struct collector *c)
 {
 	return c->descent ? c->descent->epoch : 0;

@@ -40,8 +40,11 @@ bool descend_blown(struct collector *c, uint32_t site_index);
 /* The code at this site was changed in memory: detach the set, and attach the rest again. */
 void descend_code_changed(struct collector *c, uint32_t module, uint64_t offset);
 /* Called after the ring buffer is read: attach the set again without the sites whose fuses
- * have blown. */
+ * have blown, and watch for calls that fail if that is wanted from now on. */
 void descend_settle(struct collector *c);
+/* True if threads sleep by a timer again and again in a call of f0: perhaps between tries of a call
+ * that fails. */
+bool descend_wants_tries(const struct collector *c);
 /* True if sites of fnodes are armed. */
 bool descend_is_armed(const struct collector *c);
 /* Send a record of the BPF programs to the front. A record that is not of the descent is ignored.

@@ -193,6 +193,10 @@ void descend_settle(struct collector *c)
 {
 	struct descent_arming *d = c->descent;
 
+	if (d && !d->tries && descend_wants_tries(c)) {
+		d->tries = true;
+		units_layers(c);
+	}
 	if (!d || !d->attach_again)
 		return;
 	d->attach_again = false;

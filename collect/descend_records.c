@@ -208,6 +208,7 @@ void sleep_fill(struct kernel_side *k, const struct pt_record_sleep *r, struct r
 				.asked_ns = r->asked,
 				.slack_ns = r->slack,
 				.retransmits = r->retransmits};
+	sleep_tried(r, s, text->about, sizeof(text->about), text->owner, sizeof(text->owner));
 	sleep_object(k, r, s, text->name, sizeof(text->name));
 	sleep_queue(k, r, s, text->owner, sizeof(text->owner));
 	sleep_waking(r, s, text->waker, sizeof(text->waker));

@@ -46,6 +46,7 @@ struct descent_arming {
 	uint64_t renewed_cpu_ns; /* CPU time of the targets at that check */
 	uint64_t renewed_begun;	 /* calls of f0 at that check */
 	uint64_t window_ns;	 /* cost of hits since that check */
+	bool tries;		 /* calls that fail are watched, too */
 	bool attach_again;	 /* the set must be attached again, without dead sites */
 	struct clocks clocks;
 	bool clocks_run;
@@ -64,7 +65,7 @@ struct call_strings {
 	char irq[96];
 };
 struct sleep_strings {
-	char name[256], waker[PT_COMM + 1], owner[64], irq[96], doing[96];
+	char name[256], waker[PT_COMM + 1], owner[64], irq[96], doing[96], about[64];
 };
 /* Fill in what the BPF programs tell of a call, but for its operation and its fnodes, and of a
  * sleep. */

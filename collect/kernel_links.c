@@ -95,6 +95,7 @@ void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_softirq_entry, interrupts);
 	link_declare(k, k->skel->progs.on_softirq_exit, interrupts);
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_failed, KERNEL_SIDE_TRIES);
 	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
 	descent_links_declare(k);
 	waits_links_declare(k);

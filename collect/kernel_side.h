@@ -37,6 +37,9 @@ struct bpf_link;
 /* A bit: tracepoints that only descents need, such as wakers and interrupts. */
 #define KERNEL_SIDE_DESCENT (1u << 29)
 
+/* A bit: which calls fail, for descents in whose calls threads sleep by a timer. */
+#define KERNEL_SIDE_TRIES (1u << 26)
+
 /* A bit: the tracing of waits, see kernel_waits.h. Set and cleared there. */
 #define KERNEL_SIDE_WAITS (1u << 27)
 

@@ -2,6 +2,7 @@
 #include "collect/sleeps.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -311,10 +312,42 @@ static void object_of_several(struct kernel_side *k, const struct pt_record_slee
 		s->object = OBJECT_PIPE;
 }
 
+/* The name of the call that it sleeps for to try it again; NULL: none. */
+static const char *tried_call(const struct pt_record_sleep *r)
+{
+	return r->tried.call && r->tried.call <= PT_SYSCALLS ? syscall_name(r->tried.call - 1)
+							     : NULL;
+}
+
+void sleep_tried(const struct pt_record_sleep *r, struct rec_sleep *s, char *about, size_t n,
+		 char *holder, size_t holder_size)
+{
+	const char *call = tried_call(r), *command = "", *error;
+	pid_t owner = (pid_t)r->tried.owner;
+	char comm[TARGET_COMM] = "";
+
+	if (!call)
+		return;
+	if (!strcmp(call, "fcntl"))
+		command = r->tried.args[1] == F_SETLK	    ? " F_SETLK"
+			  : r->tried.args[1] == F_OFD_SETLK ? " F_OFD_SETLK"
+							    : "";
+	s->flags |= SLEEP_RETRIES;
+	if (*command || !strcmp(call, "flock"))
+		s->flags |= SLEEP_RETRIES_LOCK;
+	error = strerrorname_np((int)r->tried.error);
+	snprintf(about, n, "%s%s failed with %s", call, command, error ? error : "an error");
+	s->about = about;
+	if (owner)
+		target_thread_comm(owner, owner, comm, sizeof(comm));
+	if (comm[0])
+		snprintf(holder, holder_size, "%s %d", comm, (int)owner);
+}
+
 void sleep_object(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,
 		  char *name, size_t n)
 {
-	const char *call = s->call;
+	const char *call = tried_call(r) ?: s->call;
 
 	memcpy(s->args, r->args, sizeof(s->args));
 	if (r->object.held_back)

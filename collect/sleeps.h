@@ -14,6 +14,10 @@
 
 struct kernel_side;
 
+/* Fill in which call it sleeps for to try it again, in `about`, and which process has the lock that
+ * the call wants, in `holder`, to which `s` then points; nothing if it does not. */
+void sleep_tried(const struct pt_record_sleep *r, struct rec_sleep *s, char *about, size_t n,
+		 char *holder, size_t holder_size);
 /* Fill in the arguments, the object behind the descriptor and its name, or the file of a missing
  * page, for `s`, whose `call` is set. The name is written to `name`, which `s` then points to. */
 void sleep_object(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,

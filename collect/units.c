@@ -149,8 +149,8 @@ void units_layers(struct collector *c)
 	if ((phases_need_syscalls(c) || descend_needs_syscalls(c)) &&
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
-	if (c->descent || c->keeping)
-		run |= KERNEL_SIDE_DESCENT;
+	run |= c->descent || c->keeping ? KERNEL_SIDE_DESCENT : 0u;
+	run |= run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c) ? KERNEL_SIDE_TRIES : 0u;
 	run = kernel_side_layers(c->kernel, run);
 	/* layers that could not be attached are not available */
 	c->layers &= run | off;

@@ -85,6 +85,8 @@ static enum cause_kind cause_of_kind(enum wait_kind kind)
 	    [WAIT_KERNEL_LOCK] = CAUSE_LOCK,
 	    [WAIT_ADDRESS_SPACE] = CAUSE_LOCK,
 	    [WAIT_FILE_LOCK] = CAUSE_LOCK,
+	    [WAIT_FILE_LOCK_POLLED] = CAUSE_LOCK,
+	    [WAIT_RETRY] = CAUSE_SLEEP,
 	    [WAIT_PIPE_EMPTY] = CAUSE_WAIT,
 	    [WAIT_PIPE_FULL] = CAUSE_WAIT,
 	    [WAIT_FIFO_WRITER] = CAUSE_WAIT,
@@ -344,6 +346,14 @@ static void put_queue(char *out, size_t n, const struct rec_sleep *s, enum wait_
 			 (unsigned int)s->room, items);
 }
 
+/* Describes the call that is tried again: "fcntl F_SETLK failed with EAGAIN on /a". */
+static void put_retry(char *out, size_t n, const struct rec_sleep *s)
+{
+	const char *name = text_or_empty(s->name);
+
+	snprintf(out, n, "%s%s%s", text_or_empty(s->about), *name ? " on " : "", name);
+}
+
 /*
  * Describes the call: "recvfrom from 127.0.0.1:80", "write to a full pipe". Omits the object if the
  * name of the cause states it.
@@ -358,6 +368,8 @@ static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_k
 
 	if (s->work == SLEEP_PARKED)
 		snprintf(out, n, "the goroutine was parked%s%s", *name ? ": " : "", name);
+	else if (wait_is_retry(wait))
+		put_retry(out, n, s);
 	else if ((wait_is_lock(wait) || wait == WAIT_FROZEN_FILES) && *name)
 		snprintf(out, n, "%s %s %s", call, kind == CAUSE_TIMEOUT ? "from" : "of", name);
 	else if (end)

@@ -9,7 +9,8 @@
 
 bool cause_has_chain(const struct cause *c)
 {
-	return c->kind == CAUSE_IO || c->kind == CAUSE_LOCK || c->kind == CAUSE_NETWORK ||
+	return c->kind == CAUSE_IO || c->kind == CAUSE_NETWORK ||
+	       (c->kind == CAUSE_LOCK && c->wait != WAIT_FILE_LOCK_POLLED) ||
 	       (c->kind == CAUSE_WAIT && !c->took_cpu && c->wait != WAIT_GRACE);
 }
 
@@ -22,6 +23,8 @@ static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 	switch (kind) {
 	case WAIT_UNKNOWN:
 	case WAIT_CLOCK:
+	case WAIT_FILE_LOCK_POLLED:
+	case WAIT_RETRY:
 	case WAIT_STOPPED:
 	case WAIT_TRACED:
 	case WAIT_FROZEN:

@@ -65,6 +65,10 @@ enum sleep_flags {
 	SLEEP_FOR_THREAD = 1 << 4,
 	/* its own data are not sent before the peer acknowledges earlier ones (Nagle) */
 	SLEEP_HELD_BACK = 1 << 5,
+	/* it sleeps until the next try of a call that has failed, as before the sleep before:
+	 * `about` says which call, `name` on what */
+	SLEEP_RETRIES = 1 << 6,
+	SLEEP_RETRIES_LOCK = 1 << 7, /* the same: for a lock on a file that `holder` has */
 };
 
 /*
@@ -91,7 +95,7 @@ struct rec_sleep {
 	const char *doing;    /* what the waker, or the holder, did meanwhile: "was in fsync", "was
 				 preempted by make 812"; "" */
 	uint32_t work;	      /* enum sleep_work */
-	const char *about;    /* of `work`: details in words; "" if none */
+	const char *about;    /* of `work` or of retries: details in words; "" if none */
 	/*
 	 * Of the queue of datagrams or connections in which it waits for room: how many are in it,
 	 * how many it holds, and how often it had no room so far; room 0: not known. `holder` is

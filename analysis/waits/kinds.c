@@ -42,6 +42,8 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_KERNEL_LOCK] = EXACT("waiting for a kernel lock", LOCK),
 	    [WAIT_ADDRESS_SPACE] = EXACT("waiting for the address-space lock mmap_lock", LOCK),
 	    [WAIT_FILE_LOCK] = EXACT("waiting for a file lock", LOCK),
+	    [WAIT_FILE_LOCK_POLLED] = EXACT("sleeping until the next try to get a file lock", LOCK),
+	    [WAIT_RETRY] = EXACT("sleeping until the next try of a call that failed", DELIBERATE),
 	    [WAIT_PIPE_EMPTY] = KIND("waiting for data in a pipe", IDLE, IDLE),
 	    [WAIT_PIPE_FULL] = KIND("waiting for room in a pipe", OTHER_PATH, WORK),
 	    [WAIT_FIFO_WRITER] = KIND("waiting for a writer of a FIFO", IDLE, IDLE),
@@ -314,7 +316,7 @@ static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 
 enum wait_kind wait_kind_of(const struct wait_facts *f)
 {
-	bool io = f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT;
+	const bool io = f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT;
 	enum wait_kind kind;
 
 	if (f->state & SWITCH_FROZEN)
@@ -327,7 +329,11 @@ enum wait_kind wait_kind_of(const struct wait_facts *f)
 	if (kind != WAIT_UNKNOWN)
 		return kind;
 	if (f->syscall >= 0)
-		return f->held_back ? WAIT_HELD_BACK : kind_of_call(f);
+		kind = f->held_back ? WAIT_HELD_BACK : kind_of_call(f);
+	if (kind == WAIT_CLOCK && f->retries)
+		return f->retries_lock ? WAIT_FILE_LOCK_POLLED : WAIT_RETRY;
+	if (kind != WAIT_UNKNOWN)
+		return kind;
 	if (io)
 		return WAIT_FILE;
 	if (f->kernel_thread)

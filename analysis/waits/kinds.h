@@ -27,6 +27,8 @@ enum wait_kind {
 	WAIT_KERNEL_LOCK,
 	WAIT_ADDRESS_SPACE, /* mmap_lock */
 	WAIT_FILE_LOCK,
+	WAIT_FILE_LOCK_POLLED, /* asleep until the next try to get it */
+	WAIT_RETRY,	       /* asleep until the next try of a call that failed */
 	WAIT_PIPE_EMPTY,
 	WAIT_PIPE_FULL,
 	WAIT_FIFO_WRITER, /* open() of a FIFO to read: nobody has it open to write */
@@ -150,8 +152,9 @@ struct wait_facts {
 	bool for_thread; /* of a futex: the expected value is the tid of a thread of this process */
 	bool exclusive;	 /* of a futex without arguments: it was used as a lock */
 	bool kernel_thread;
-	bool held_back;	 /* as SLEEP_HELD_BACK */
-	bool queue_full; /* of datagrams, at the other end */
+	bool held_back;		    /* as SLEEP_HELD_BACK */
+	bool retries, retries_lock; /* as SLEEP_RETRIES */
+	bool queue_full;	    /* of datagrams, at the other end */
 };
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);
@@ -168,6 +171,12 @@ bool wait_reads(int32_t syscall);
 static inline bool wait_is_deliberate(enum wait_kind kind)
 {
 	return kind == WAIT_CLOCK;
+}
+
+/* Asleep by a timer until the next try of a call that failed? */
+static inline bool wait_is_retry(enum wait_kind kind)
+{
+	return kind == WAIT_FILE_LOCK_POLLED || kind == WAIT_RETRY;
 }
 
 /* Stopped from outside? */
@@ -199,5 +208,5 @@ static inline bool wait_is_io(enum wait_kind kind)
 static inline bool wait_is_lock(enum wait_kind kind)
 {
 	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_ADDRESS_SPACE ||
-	       kind == WAIT_FILE_LOCK;
+	       kind == WAIT_FILE_LOCK || kind == WAIT_FILE_LOCK_POLLED;
 }

@@ -63,6 +63,8 @@ enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel,
 			       .serves = serves,
 			       .queue_full = s->room && s->queued >= s->room,
 			       .held_back = s->flags & SLEEP_HELD_BACK,
+			       .retries = s->flags & SLEEP_RETRIES,
+			       .retries_lock = s->flags & SLEEP_RETRIES_LOCK,
 			       .contends = s->flags & SLEEP_CONTENDS,
 			       .for_thread = s->flags & SLEEP_FOR_THREAD};
 
