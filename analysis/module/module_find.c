@@ -53,6 +53,23 @@ static const char *primary_version(const struct module *m, const struct module_f
 	return "";
 }
 
+/* The name of a part of a coroutine as it can be given: "ns::handle.actor". False: it is none. */
+static bool coroutine_name(const char *symbol, char text[NAME_MAX_TEXT])
+{
+	const char *part = name_coroutine_part(symbol);
+	char base[NAME_MAX_TEXT];
+	size_t n;
+
+	if (!part || !name_is_mangled(symbol) || part - symbol >= NAME_MAX_TEXT)
+		return false;
+	snprintf(base, sizeof(base), "%.*s", (int)(part - symbol), symbol);
+	if (!name_demangle(base, NAME_SHORT, text))
+		return false;
+	n = strlen(text);
+	snprintf(text + n, NAME_MAX_TEXT - n, "%s", part);
+	return true;
+}
+
 const char *module_function_name(struct module *m, const struct module_function *f)
 {
 	const char **name = &m->names[f - m->functions];
@@ -62,6 +79,8 @@ const char *module_function_name(struct module *m, const struct module_function 
 		return *name;
 	if (!f->symbol)
 		bounds_name(m, f, text, sizeof(text));
+	else if (coroutine_name(f->symbol, text))
+		;
 	else if (!name_demangle(f->symbol, NAME_FULL, text) && !f->old_version)
 		return f->symbol;
 	if (f->old_version)
@@ -101,6 +120,7 @@ enum match { LINKAGE, LINKAGE_OLD, DEMANGLED, DEMANGLED_OLD, DELETING, CLONE, NO
 struct finder {
 	struct module *m;
 	char linkage[NAME_MAX_TEXT]; /* the name without version */
+	char part[16];		     /* find_demangled(): of coroutines of this name; "": any */
 	const char *version;	     /* NULL: any */
 	bool default_only;	     /* "@@" */
 	enum match best;
@@ -186,6 +206,37 @@ static bool is_called(struct finder *s, const char *symbol, size_t base)
 	return name_is_called(copy, s->linkage);
 }
 
+/* A name alone means a coroutine and its parts; with parameters, it means the former. */
+static bool is_wanted_part(const struct finder *s, const char *symbol)
+{
+	const char *part = name_coroutine_part(symbol);
+
+	if (!s->part[0])
+		return !part || !strchr(s->linkage, '(');
+	return part && name_same_coroutine_part(part, s->part);
+}
+
+/* Length of a symbol without what was added to the name of the source. */
+static size_t length_of(const struct symbol *sym, const char *symbol)
+{
+	const char *part = name_coroutine_part(symbol);
+
+	if (part)
+		return (size_t)(part - symbol);
+	return sym->flags & SYM_CLONE ? name_base_length(symbol) : strlen(symbol);
+}
+
+/* A coroutine's part is looked for by the name of the coroutine and its own. */
+static void split_part(struct finder *s)
+{
+	const char *part = name_coroutine_part(s->linkage);
+
+	if (!part)
+		return;
+	snprintf(s->part, sizeof(s->part), "%s", part);
+	s->linkage[part - s->linkage] = 0;
+}
+
 static void find_demangled(struct finder *s)
 {
 	const struct module *m = s->m;
@@ -203,8 +254,7 @@ static void find_demangled(struct finder *s)
 
 		if ((sym->flags & SYM_PART) || !name_is_mangled(name) || !strstr(name, witness))
 			continue;
-		if (!is_called(s, name,
-			       sym->flags & SYM_CLONE ? name_base_length(name) : strlen(name)) ||
+		if (!is_wanted_part(s, name) || !is_called(s, name, length_of(sym, name)) ||
 		    !version_fits(s, sym))
 			continue;
 		if (sym->flags & SYM_CLONE)
@@ -286,8 +336,10 @@ int module_find(struct module *m, const char *name, const struct module_function
 	memcpy(s.linkage, name, len);
 	s.linkage[len] = 0;
 	find_linkage(&s);
-	if (s.best > LINKAGE_OLD)
+	if (s.best > LINKAGE_OLD) {
+		split_part(&s);
 		find_demangled(&s);
+	}
 	if (at && s.best == NO_MATCH && !s.err) {
 		/* An @ that begins no version, in a symbol that was made strangely. */
 		s.version = NULL;

@@ -133,6 +133,27 @@ size_t name_base_length(const char *symbol)
 	return name_base_length_n(symbol, strlen(symbol));
 }
 
+const char *name_coroutine_part(const char *symbol)
+{
+	static const char *const parts[] = {".actor", ".resume", ".destroy", ".cleanup"};
+	const char *last = strrchr(symbol, '.');
+
+	for (size_t i = 0; last && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(last, parts[i]))
+			return last;
+	return NULL;
+}
+
+static bool is_body(const char *part)
+{
+	return !strcmp(part, ".actor") || !strcmp(part, ".resume");
+}
+
+bool name_same_coroutine_part(const char *a, const char *b)
+{
+	return !strcmp(a, b) || (is_body(a) && is_body(b));
+}
+
 bool name_is_part(const char *symbol, size_t *owner_length)
 {
 	size_t len = strlen(symbol), end = len, n = digits_before(symbol, len);

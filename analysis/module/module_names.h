@@ -37,6 +37,14 @@ size_t name_base_length_n(const char *symbol, size_t len); /* of its first `len`
  */
 bool name_is_part(const char *symbol, size_t *owner_length);
 
+/*
+ * The part of a C++ coroutine that a symbol names: ".actor" (by GCC) or ".resume" (by clang) is its
+ * body, ".destroy" and ".cleanup" end it; NULL: it names no part of one. Points into `symbol`.
+ */
+const char *name_coroutine_part(const char *symbol);
+/* Whether both name the same part of coroutines; the body has two names. */
+bool name_same_coroutine_part(const char *a, const char *b);
+
 /* Equal but for spaces that do not separate words, and ABI tags ("[abi:cxx11]"). */
 bool name_same(const char *a, const char *b);
 

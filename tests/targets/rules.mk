@@ -162,6 +162,7 @@ $(T)/culprit_stripped: tests/targets/culprit_stripped.c
 TARGETS += $(T)/libculprit.so
 
 TFLAGS_culprit_code := -O3
+TFLAGS_culprit_coroutine := -std=c++20 -Wno-volatile
 TFLAGS_culprit_cold := -ffunction-sections -Wl,--gc-sections
 TFLAGS_culprit_openmp := -fopenmp
 TLIBS_culprit_late := -ldl
@@ -184,7 +185,7 @@ TARGETS := $(filter-out $(T)/culprit_callback_library $(T)/culprit_lto_part,$(TA
 
 # The same programs from another compiler.
 CULPRITS_CLANG := depth loop_max inlined mutex
-CULPRITS_CLANG_CC := virtual throw
+CULPRITS_CLANG_CC := virtual throw coroutine
 $(T)/culprit_depth-clang: CLANG_FLAGS = -O3 -fomit-frame-pointer -fcf-protection=full
 $(T)/culprit_loop_max-clang: CLANG_FLAGS = -O2
 $(T)/culprit_inlined-clang: CLANG_FLAGS = -O2
@@ -196,5 +197,5 @@ $(CULPRITS_CLANG:%=$(T)/culprit_%-clang): $(T)/culprit_%-clang: tests/targets/cu
 $(CULPRITS_CLANG_CC:%=$(T)/culprit_%-clang): $(T)/culprit_%-clang: tests/targets/culprit_%.cc
 	@mkdir -p $(@D)
 	@echo "  TARGET  $@"
-	$(Q)$(CLANG)++ -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP -o $@ $< -lpthread
+	$(Q)$(CLANG)++ -std=c++$(if $(filter coroutine,$*),20 -Wno-deprecated-volatile,17) -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP -o $@ $< -lpthread
 TARGETS += $(patsubst %,$(T)/culprit_%-clang,$(CULPRITS_CLANG) $(CULPRITS_CLANG_CC))

@@ -301,6 +301,37 @@ static void test_entry_inside(void **state)
 	close_elf(m);
 }
 
+/* The body of a coroutine is found by the name of the coroutine, whichever compiler made it. */
+static void test_coroutines(void **state)
+{
+	struct module *m;
+	struct elf e;
+	uint64_t t;
+
+	elf_init(&e);
+	t = add_text(&e);
+	elf_symbol(&e, "_Z6handlei", t, 10, STB_GLOBAL);
+	elf_symbol(&e, "_Z6handlePZ6handleiE16_Z6handlei.Frame.actor", t + 10, 10, STB_LOCAL);
+	elf_symbol(&e, "_Z6handlePZ6handleiE16_Z6handlei.Frame.destroy", t + 20, 10, STB_LOCAL);
+	elf_symbol(&e, "_ZN1a5othervE", t + 30, 10, STB_GLOBAL);
+	elf_symbol(&e, "_Z4readi", t + 40, 10, STB_GLOBAL);
+	elf_symbol(&e, "_Z4readi.resume", t + 50, 10, STB_LOCAL);
+	elf_add_tables(&e, NULL, 0);
+	m = open_elf(&e);
+	assert_int_equal(find_one(m, "handle.actor")->vaddr, t + 10);
+	assert_int_equal(find_one(m, "handle.resume")->vaddr, t + 10);
+	assert_int_equal(find_one(m, "handle.destroy")->vaddr, t + 20);
+	assert_int_equal(find_one(m, "handle(int)")->vaddr, t);
+	assert_int_equal(find_one(m, "read(int)")->vaddr, t + 40);
+	assert_int_equal(find_one(m, "read.actor")->vaddr, t + 50);
+	assert_string_equal(module_function_name(m, find_one(m, "handle.actor")), "handle.actor");
+	assert_string_equal(module_function_name(m, find_one(m, "read.actor")), "read.resume");
+	/* which is meant is not known: both are told */
+	assert_true(module_find(m, "handle", NULL, 0) > 1);
+	none_found(m, "other.actor");
+	close_elf(m);
+}
+
 static void test_clones_and_parts(void **state)
 {
 	const struct module_function *f[4];
@@ -696,6 +727,7 @@ int main(void)
 	    cmocka_unit_test(test_not_functions),
 	    cmocka_unit_test(test_sizes),
 	    cmocka_unit_test(test_entry_inside),
+	    cmocka_unit_test(test_coroutines),
 	    cmocka_unit_test(test_clones_and_parts),
 	    cmocka_unit_test(test_parts_by_file),
 	    cmocka_unit_test(test_versions),

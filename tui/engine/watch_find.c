@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/path.h"
 #include "analysis/parser/functions.h"
 #include "tui/engine/front_state.h"
@@ -78,11 +79,23 @@ static void refuse_with_list(struct front *f, struct watch *w, const struct pars
 	free(text);
 }
 
+/* As names of analysis/module/module_names.h: the body of a coroutine. */
+static bool is_body(const char *function)
+{
+	const char *part = strrchr(function, '.');
+
+	return part && (!strcmp(part, ".actor") || !strcmp(part, ".resume"));
+}
+
 static void refuse_ambiguous(struct front *f, struct watch *w, const struct parsed_functions *list)
 {
-	char *text = text_with_list(f, w, list,
-				    "several functions have this name; give FUNC@MODULE or the "
-				    "full demangled name");
+	char *text = text_with_list(
+	    f, w, list,
+	    any_of(i, list->nr, is_body(list->functions[i].function))
+		? "a coroutine: NAME.actor or NAME.resume is its body, and the function with "
+		  "parameters only makes it; give one of them"
+		: "several functions have this name; give FUNC@MODULE or the full demangled "
+		  "name");
 
 	watch_bound_find(f, w, list, text ? text : w->text);
 	free(text);
