@@ -85,6 +85,7 @@ enum record_type {
 	REC_CLOCK,     /* what the wall clock showed at an instant, after it was set */
 	REC_SLOW_CALL, /* one call that was slower than usual, with what happened in it */
 	REC_QUESTION,  /* what the user asked of a descent, before it begins */
+	REC_FOLLOWED,  /* chains and critical are about these calls alone: --of, --peak */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -528,14 +529,6 @@ struct rec_witness {
 	const char *functions; /* of the kernel, outermost first, a semicolon between; "" */
 };
 
-enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
-
-struct rec_fnode_lost {
-	uint32_t epoch;
-	uint32_t node;
-	uint32_t reason; /* enum fnode_lost */
-};
-
 #include "analysis/session/record_resume.h"
 #include "analysis/session/record_slow.h"
 
@@ -638,6 +631,7 @@ struct record {
 		struct rec_name name;
 		struct rec_object object;
 		struct rec_steal steal;
+		struct rec_followed followed;
 		struct rec_raw_trace raw_trace;
 		struct rec_raw_snapshot raw_snapshot;
 		struct rec_stack_piece stack_piece;

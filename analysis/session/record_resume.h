@@ -44,3 +44,11 @@ struct rec_fnode {
 	uint64_t called;  /* ... and it was called too */
 	uint64_t sum_ns, max_sum_ns, max_ns, blocked_ns, fault_ns, loop_ns, repeated_ns;
 };
+
+enum fnode_lost { FNODE_BLOWN = 0, FNODE_REFUSED };
+
+struct rec_fnode_lost {
+	uint32_t epoch;
+	uint32_t node;
+	uint32_t reason; /* enum fnode_lost */
+};

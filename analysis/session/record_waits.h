@@ -281,6 +281,19 @@ struct rec_steal {
 	uint64_t ns;
 };
 
+/*
+ * From here on only these calls are followed (--of and --peak). It comes before the first window,
+ * and again once its operation has a number. The limits are those that the run has chosen, so that
+ * a replay need not choose anew, from a profile that is another one by then.
+ */
+struct rec_followed {
+	const char *requested; /* the OP that the user gave */
+	uint32_t op;	       /* 0: not known yet */
+	uint32_t peak;	       /* as in rec_question, like the limits below: what the user asked */
+	uint64_t peak_low_ns, peak_high_ns;
+	uint64_t low_ns, high_ns; /* low <= latency < high */
+};
+
 _Static_assert(sizeof(struct rec_switch) <= 64 && sizeof(struct rec_asleep) <= 64 &&
 		   sizeof(struct rec_waking) <= 64 && sizeof(struct rec_block) <= 64 &&
 		   sizeof(struct rec_work) <= 64,

@@ -63,6 +63,9 @@ static STRUCT_TABLE(rec_raw_trace,
 	ARRAY(rec_raw_trace, regs, nr_regs, FIELD_U64S, 32, NULL),
 	ARRAY(rec_raw_trace, words, nr_words, FIELD_U64S, 4096, NULL));
 
+static STRUCT_TABLE(rec_followed,
+	FIELDS(rec_followed, requested, op, low_ns, high_ns, peak, peak_low_ns, peak_high_ns));
+
 // clang-format on
 
 const struct struct_layout *waits_layout(unsigned int type)
@@ -82,6 +85,7 @@ const struct struct_layout *waits_layout(unsigned int type)
 	    [REC_OBJECT] = &rec_object_layout,
 	    [REC_STEAL] = &rec_steal_layout,
 	    [REC_RAW_TRACE] = &rec_raw_trace_layout,
+	    [REC_FOLLOWED] = &rec_followed_layout,
 	};
 
 	return type < sizeof(layouts) / sizeof(layouts[0]) ? layouts[type] : NULL;

@@ -87,12 +87,42 @@ def bytes_of_live_and_replay():
             ("chains", "chains", "--for", 3),
             ("chains", "chains", "--for", 3, "--of", "serve"),
             ("critical", "critical", "--for", 3),
-            ("critical", "critical", "--for", 3, "--of", "serve"))):
+            ("critical", "critical", "--for", 3, "--of", "serve"),
+            ("chains", "chains", "--for", 3, "--of", "serve", "--peak", "1"),
+            ("critical", "critical", "--for", 3, "--of", "serve", "--peak", "1"))):
         path = os.path.join(directory, str(number))
         with NothingLeft(t.pid):
             status, program = run_peaktop(verb, "-p", t.pid, *args, "-o", path, "--json", "--max-overhead", 100)
         check(status in (0, 1), "exit status of %s: %d (%s)" % (verb, status, program.error_text()))
-        same_as_live(path, program, replay, *(args[-2:] if "--of" in args else ()))
+        # the session says which calls were followed; the same question asks for the same ones
+        same_as_live(path, program, replay)
+        if "--of" in args:
+            same_as_live(path, program, replay, *args[2:])
+    t.end()
+
+
+@case("the calls that chains and critical followed are those of the recording, or those that the replay asks for")
+def followed_calls():
+    path = os.path.join(scratch(), "session")
+    t = Target("descend_chain", 3, 600)
+    t.go()
+    status, program = run_peaktop("chains", "-p", t.pid, "--for", 3, "--of", "serve", "-o", path, "--json", "--max-overhead", 100)
+    check(status in (0, 1), program.error_text())
+
+    def about(verb, *args):
+        """What the replay says it is about."""
+        _, again = run_peaktop(verb, "-r", path, "--json", *args)
+        validate(again.document())
+        return [note for note in again.document()["notes"] if note.startswith("this is about")]
+
+    limited = about("chains")
+    equal("notes", len(limited), 1)
+    check("serve" in limited[0] and "that took" not in limited[0], limited)
+    for verb in ("chains", "critical"):
+        equal("without --of", about(verb), limited)
+        equal("the same --of", about(verb, "--of", "serve"), limited)
+        check("that took 1 ns-1 s" in about(verb, "--of", "serve", "--peak", "1ns-1s")[0], about(verb, "--of", "serve", "--peak", "1ns-1s"))
+        equal("another --of", about(verb, "--of", "other"), [])
     t.end()
 
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/descent/choose.h"
+#include "tui/cli/command_line.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
@@ -18,6 +19,7 @@ enum { DEFAULT_FOR_S = 5, NAMES_MS = 500, END_MS = 10000, SETTLE_MS = 20000, SLI
 /* Which calls --of and --peak mean. */
 struct waits_call_choice {
 	bool made;
+	bool told; /* to the stream */
 	bool no_such_peak;
 	uint64_t since_ns; /* when probes were in place; 0: not yet */
 	uint32_t op;
@@ -149,15 +151,31 @@ static bool choose_turn(void *ctx, int ticks, uint64_t now)
 	       !c->made && now - c->since_ns < (uint64_t)(r->options->question.timeout_s * 1e9);
 }
 
-/* Tell the analysis which calls to follow as soon as their operation has a number. */
+/* Put into the stream which calls are followed, so that a replay follows the same ones. */
+static void tell_choice(struct waits_run *r)
+{
+	const struct options *o = r->options;
+	struct waits_call_choice *c = &r->choice;
+	const struct rec_followed calls = {.requested = o->ops[0].text,
+					   .op = c->op,
+					   .low_ns = c->low_ns,
+					   .high_ns = c->high_ns,
+					   .peak = (uint32_t)o->question.peak,
+					   .peak_low_ns = o->question.peak_low_ns,
+					   .peak_high_ns = o->question.peak_high_ns};
+
+	wait_driver_follow(front_waits(r->front), &calls);
+	c->told = c->made;
+}
+
+/* Without --peak, the operation may get its number after the tracing has begun. */
 static void limit_calls(struct waits_run *r)
 {
 	struct waits_call_choice *c = &r->choice;
 
-	if (!r->options->nr_ops || (c->made && wait_driver_is_limited(front_waits(r->front))))
-		return;
-	if (choose(c, front_model(r->front), r->options, r->options->question.timeout_s) && c->made)
-		wait_driver_limit_calls(front_waits(r->front), c->op, c->low_ns, c->high_ns);
+	if (r->options->nr_ops && !c->told &&
+	    choose(c, front_model(r->front), r->options, r->options->question.timeout_s) && c->made)
+		tell_choice(r);
 }
 
 static void describe(void *ctx, uint64_t now, struct buf *text, struct progress *p)
@@ -306,38 +324,72 @@ static struct waits_config config_of(const struct options *o)
 
 	return (struct waits_config){.rsp_compat = o->rsp_compat,
 				     .group = o->per_process ? WAITS_BY_PROCESS : WAITS_BY_THREAD,
-				     .calls_only = o->nr_ops > 0,
 				     .no_critical = o->verb == VERB_CHAINS && !recorded && !deficit,
 				     .no_chains = o->verb == VERB_CRITICAL && !recorded};
 }
 
-/* Find out which calls --of and --peak mean, from the whole session. */
-static int choose_of_file(const struct options *o, struct waits_call_choice *c)
+/* True if the session followed the calls that the options ask about, so that its limits hold. */
+static bool is_same_choice(const struct rec_followed *f, const struct options *o)
 {
-	struct replay *r = NULL;
-	int status = replay_whole(&r, o->files[0]);
+	const struct descent_question *q = &o->question;
+
+	return f && !strcmp(f->requested, o->ops[0].text) && f->peak == (uint32_t)q->peak &&
+	       f->peak_low_ns == q->peak_low_ns && f->peak_high_ns == q->peak_high_ns;
+}
+
+/* Without --of: ask about the calls that the session followed. 0, or a negative errno after the
+ * error was printed. */
+static int options_follow(struct options *o, const struct rec_followed *f)
+{
+	char error[512];
+	int err = op_spec_parse(&o->ops[0], f->requested, error, sizeof(error));
+
+	o->question.peak = (int)f->peak;
+	o->question.peak_low_ns = f->peak_low_ns;
+	o->question.peak_high_ns = f->peak_high_ns;
+	o->nr_ops = 1;
+	if (err)
+		verb_complain(error);
+	return err;
+}
+
+/*
+ * Read the session, whose limits of calls hold if --of and --peak are those of its recording, or
+ * are not given. Else choose the calls from the whole session, and read it once more.
+ */
+static int read_choice(struct replay **r, struct options *o, struct waits_call_choice *c)
+{
+	struct waits_config config = config_of(o);
+	const struct rec_followed *f;
+	int status = replay_whole_waits(r, o->files[0], &config);
 
 	if (status)
 		return status;
-	choose(c, replay_model(r), o, o->question.timeout_s);
-	replay_free(r);
-	return 0;
+	f = wait_driver_followed(replay_waits(*r));
+	if (f && !o->nr_ops && options_follow(o, f))
+		return replay_leave(*r, EXIT_DAMAGED, 0);
+	if (is_same_choice(f, o)) {
+		c->made = f->op != 0;
+		c->op = f->op;
+	}
+	if (!o->nr_ops || is_same_choice(f, o))
+		return 0;
+	choose(c, replay_model(*r), o, o->question.timeout_s);
+	replay_free(*r);
+	config.calls_only = true;
+	config.calls_of = c->op;
+	config.calls_low_ns = c->low_ns;
+	config.calls_high_ns = c->high_ns;
+	return replay_whole_waits(r, o->files[0], &config);
 }
 
-static int waits_of_file(const struct options *o)
+static int waits_of_file(struct options *o)
 {
-	struct waits_config config = config_of(o);
 	struct waits_call_choice choice = {.made = false};
 	struct wait_report report;
 	struct replay *r = NULL;
-	int err, status = o->nr_ops ? choose_of_file(o, &choice) : 0;
+	int err, status = read_choice(&r, o, &choice);
 
-	if (status)
-		return status;
-	config.calls_of = choice.op;
-	config.calls_low_ns = choice.low_ns;
-	config.calls_high_ns = choice.high_ns;
-	status = replay_whole_waits(&r, o->files[0], &config);
 	if (status)
 		return status;
 	report = wait_report_of(r);
@@ -403,6 +455,8 @@ int verb_waits(struct options *o)
 		r.loop.turn = choose_turn;
 		verb_loop(&r.loop);
 	}
+	if (o->nr_ops && (r.choice.made || !names_peak(o)))
+		tell_choice(&r);
 	if (!front_over(r.front) && (r.choice.made || !names_peak(o)) &&
 	    front_waits_begin(r.front)) {
 		r.loop.turn = run_turn;

@@ -2,6 +2,7 @@
 #include "tui/engine/wait_driver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/latency/threads.h"
 #include "analysis/session/frame.h"
@@ -13,7 +14,11 @@ struct wait_driver {
 	struct driver_host host;
 	struct name_requests *requests; /* NULL for a replay */
 	struct waits_config config;
+	bool keeps_calls;    /* `config` says which calls to follow, whatever the stream says */
 	struct waits *waits; /* NULL before the first record about waits */
+	/* The calls that the stream says to follow; `requested` NULL: it does not. */
+	struct rec_followed followed;
+	char *requested;
 	/* Of the calls that the descent is about; NULL before the first record about waits since
 	 * it began. */
 	struct waits *of_descent;
@@ -61,26 +66,24 @@ void wait_driver_free(struct wait_driver *w)
 	forget_parts(w);
 	name_requests_free(w->requests);
 	thread_choice_release(&w->choice);
+	free(w->requested);
 	free(w);
 }
 
 void wait_driver_configure(struct wait_driver *w, const struct waits_config *config)
 {
 	w->config = *config;
+	w->keeps_calls = config->calls_only;
 }
 
-void wait_driver_limit_calls(struct wait_driver *w, uint32_t op, uint64_t low_ns, uint64_t high_ns)
+void wait_driver_follow(struct wait_driver *w, const struct rec_followed *calls)
 {
-	w->config.calls_of = op;
-	w->config.calls_low_ns = low_ns;
-	w->config.calls_high_ns = high_ns;
-	if (w->waits)
-		waits_limit_calls(w->waits, op, low_ns, high_ns);
+	w->host.feed(w->host.ctx, &(struct record){.type = REC_FOLLOWED, .followed = *calls});
 }
 
-bool wait_driver_is_limited(const struct wait_driver *w)
+const struct rec_followed *wait_driver_followed(const struct wait_driver *w)
 {
-	return w->config.calls_of != 0;
+	return w->requested ? &w->followed : NULL;
 }
 
 bool is_wait_record(enum record_type type)
@@ -148,6 +151,27 @@ static void take_choice(struct wait_driver *w, const struct rec_choice *choice)
 	w->stale = w->waits != NULL;
 }
 
+static void take_followed(struct wait_driver *w, const struct rec_followed *calls)
+{
+	char *requested = strdup(calls->requested);
+
+	if (!requested) {
+		say_short_of_memory(w);
+		return;
+	}
+	free(w->requested);
+	w->followed = *calls;
+	w->followed.requested = w->requested = requested;
+	if (w->keeps_calls)
+		return;
+	w->config.calls_only = true;
+	w->config.calls_of = calls->op;
+	w->config.calls_low_ns = calls->low_ns;
+	w->config.calls_high_ns = calls->high_ns;
+	if (w->waits)
+		waits_limit_calls(w->waits, calls->op, calls->low_ns, calls->high_ns);
+}
+
 static struct waits *begin_waits(struct wait_driver *w)
 {
 	struct waits *waits = waits_new(&w->config);
@@ -164,6 +188,8 @@ void wait_driver_take(struct wait_driver *w, const struct record *rec)
 	take_for_descent(w, rec);
 	if (rec->type == REC_CHOICE)
 		take_choice(w, &rec->choice);
+	if (rec->type == REC_FOLLOWED)
+		take_followed(w, &rec->followed);
 	if (rec->type == REC_SAMPLE && w->config.calls_only && w->waits) {
 		if (waits_feed(w->waits, rec))
 			say_short_of_memory(w);

@@ -16,13 +16,15 @@ struct wait_driver;
 struct wait_driver *wait_driver_new(const struct descent_driver *names,
 				    const struct driver_host *host);
 void wait_driver_free(struct wait_driver *w);
-/* How to analyse the waits; has an effect only before the first record about waits. */
+/* How to analyse the waits; has an effect only before the first record about waits. Without
+ * config.calls_only, the stream says which calls are followed. */
 void wait_driver_configure(struct wait_driver *w, const struct waits_config *config);
 
-/* With config.calls_only: follow these calls (waits_limit_calls()). */
-void wait_driver_limit_calls(struct wait_driver *w, uint32_t op, uint64_t low_ns, uint64_t high_ns);
-
-bool wait_driver_is_limited(const struct wait_driver *w);
+/* Not for a replay: put into the stream that only these calls are followed from now on. Call this
+ * before the tracing begins, and again once the operation has a number. */
+void wait_driver_follow(struct wait_driver *w, const struct rec_followed *calls);
+/* What the stream says of them; NULL: it does not limit the calls. */
+const struct rec_followed *wait_driver_followed(const struct wait_driver *w);
 
 /* True for the records of record_waits.h. */
 bool is_wait_record(enum record_type type);
