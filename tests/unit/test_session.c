@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "tests/unit/small_session.h"
 
@@ -207,6 +208,85 @@ static void test_what_is_replaced(void **state)
 	assert_int_equal(session_writer_create(&w, path), -EINVAL);
 }
 
+/* The only other name in the folder than that of `path`; "": none. */
+static const char *other_name(void)
+{
+	static char name[256];
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	name[0] = '\0';
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' && strncmp(e->d_name, ".peaktop-", 9))
+			continue;
+		if (!strcmp(e->d_name, strrchr(path, '/') + 1))
+			continue;
+		assert_string_equal(name, "");
+		snprintf(name, sizeof(name), "%s", e->d_name);
+	}
+	closedir(d);
+	return name;
+}
+
+static void assert_records(int n)
+{
+	struct session_reader *r;
+
+	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
+	assert_int_equal(read_all(r), n);
+	assert_string_equal(session_reader_damage(r), "");
+	session_reader_close(r);
+}
+
+/* An older session keeps its place until the one that replaces it is whole, even if the writer is
+ * killed. */
+static void test_provisional(void **state)
+{
+	struct session_writer *w;
+	bool kept = false;
+	char left[512];
+	int status;
+
+	unlink(other);
+	write_session(50, 1);
+	do {
+		assert_int_equal(session_writer_create_provisional(&w, path, true), 0);
+		append(w, 0, 10);
+		assert_records(50);
+		if (kept)
+			session_writer_keep(w);
+		assert_records(50);
+		assert_int_equal(session_writer_close(w), 0);
+		assert_records(kept ? 10 : 50);
+		assert_string_equal(other_name(), "");
+		kept = !kept;
+	} while (kept);
+	/* a file that is not replaced has its name at once */
+	unlink(path);
+	assert_int_equal(session_writer_create_provisional(&w, path, false), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(session_writer_close(w), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	write_session(50, 1);
+	assert_int_equal(session_writer_create_provisional(&w, path, false), -EEXIST);
+	if (!fork()) {
+		if (session_writer_create_provisional(&w, path, true))
+			_exit(1);
+		append(w, 0, 10);
+		session_writer_keep(w);
+		raise(SIGKILL);
+	}
+	assert_true(wait(&status) > 0 && WIFSIGNALED(status));
+	assert_records(50);
+	snprintf(left, sizeof(left), "%s/%s", folder, other_name());
+	assert_int_equal(unlink(left), 0);
+	store("a letter\n", 9);
+	assert_int_equal(session_writer_create_provisional(&w, path, true), -EEXIST);
+	assert_string_equal(other_name(), "");
+	unlink(path);
+}
+
 static void test_save_as(void **state)
 {
 	struct session_writer *w;
@@ -312,6 +392,7 @@ int main(int argc, char **argv)
 	    session_test(test_size_limit),
 	    session_test(test_disk_full),
 	    session_test(test_what_is_replaced),
+	    session_test(test_provisional),
 	    session_test(test_save_as),
 	    session_test(test_relative_path),
 	    session_test(test_growing_file),

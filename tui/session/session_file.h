@@ -32,8 +32,9 @@ int session_writer_create_new(struct session_writer **out, const char *path);
 int session_writer_create_again(struct session_writer **out, const char *path);
 /*
  * Like session_writer_create(), or with `replace` false like session_writer_create_new(), but
- * closing the session removes the file again, and puts the replaced one back, unless
- * session_writer_keep() was called.
+ * closing the session removes the file again unless session_writer_keep() was called. An older
+ * session keeps its name and its content until a kept one is closed and takes its place; until then
+ * the new one is a file .peaktop-XXXXXX beside it.
  */
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace);
 void session_writer_keep(struct session_writer *w);

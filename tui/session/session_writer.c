@@ -25,8 +25,9 @@ struct session_writer {
 	struct buf frame;
 	struct container_indexer *indexer;
 	struct ring_writer *ring; /* NULL: the file is no ring */
-	char *path;		  /* provisional: the file that was created; NULL: it stays */
-	char *older; /* the name that the session in its place has meanwhile; NULL: none */
+	bool kept;
+	char *created;	/* the name of a provisional file, which is removed unless it is kept */
+	char *replaces; /* the older session whose place a kept file takes; NULL: none */
 };
 
 int write_at(int fd, const void *data, size_t n, uint64_t offset, size_t *done)
@@ -240,71 +241,68 @@ static int temporary_beside(const char *path, char name[PATH_MAX])
 	return fd < 0 ? -errno : fd;
 }
 
-/* Give an existing session another name beside its own. Returns 0 if there is none. */
-static int set_aside(const char *path, char **older)
+/* Sync the folder of a path: only then its new name is on the disk. */
+static int sync_folder(const char *path)
 {
-	int fd, err = check_target(path, 0);
-	char name[PATH_MAX];
+	char folder[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int fd, err = 0;
 
-	if (err <= 0)
-		return err;
-	fd = temporary_beside(path, name);
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		 slash ? path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return -errno;
+	/* Some file systems cannot sync a folder (EINVAL); the data itself is already synced. */
+	if (fsync(fd) && errno != EINVAL)
+		err = -errno;
 	close(fd);
-	*older = strdup(name);
-	if (*older && !rename(path, name))
-		return 0;
-	err = *older ? -errno : -ENOMEM;
-	unlink(name);
-	free(*older);
-	*older = NULL;
 	return err;
 }
 
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace)
 {
-	char *older = NULL, *copy = strdup(path);
-	int err = copy ? 0 : -ENOMEM;
+	int err = replace ? check_target(path, 0) : 0, fd;
+	char name[PATH_MAX], *created, *replaces = err > 0 ? strdup(path) : NULL;
 
-	if (!err && replace)
-		err = set_aside(path, &older);
-	if (!err)
-		err = session_writer_create_new(out, path);
+	if (err < 0 || (err > 0 && !replaces))
+		return err < 0 ? err : -ENOMEM;
+	fd = replaces ? temporary_beside(path, name) : open_new(path);
+	created = fd < 0 ? NULL : strdup(replaces ? name : path);
+	err = fd < 0 ? fd : writer_begin(out, fd);
 	if (!err) {
-		(*out)->path = copy;
-		(*out)->older = older;
+		(*out)->created = created;
+		(*out)->replaces = replaces;
 		return 0;
 	}
-	if (older)
-		rename(older, path);
-	free(older);
-	free(copy);
+	if (created)
+		unlink(created);
+	free(created);
+	free(replaces);
 	return err;
 }
 
 void session_writer_keep(struct session_writer *w)
 {
-	if (w->older)
-		unlink(w->older);
-	free(w->older);
-	free(w->path);
-	w->older = w->path = NULL;
+	w->kept = true;
 }
 
-/* Remove the file that was created, if it is still the one of that name, and put back the older
- * one. */
-static void undo(struct session_writer *w)
+/* Remove a provisional file that is not kept, if it is still the one of that name. */
+static void remove_provisional(struct session_writer *w)
 {
 	struct stat here, made;
 
-	if (!w->path || fstat(w->fd, &made) || stat(w->path, &here) || here.st_ino != made.st_ino ||
-	    here.st_dev != made.st_dev)
-		return;
-	if (w->older)
-		rename(w->older, w->path);
-	else
-		unlink(w->path);
+	if (w->created && !w->kept && !fstat(w->fd, &made) && !stat(w->created, &here) &&
+	    here.st_ino == made.st_ino && here.st_dev == made.st_dev)
+		unlink(w->created);
+}
+
+/* Let a kept file take the place of the older session. */
+static int take_place(struct session_writer *w)
+{
+	if (!w->kept || !w->replaces)
+		return 0;
+	return rename(w->created, w->replaces) ? -errno : sync_folder(w->replaces);
 }
 
 bool session_writer_take_limited(struct session_writer *w)
@@ -412,25 +410,6 @@ static int copy_to(struct session_writer *w, int fd)
 	return err;
 }
 
-/* Sync the folder of a path: only then its new name is on the disk. */
-static int sync_folder(const char *path)
-{
-	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	int fd, err = 0;
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
-		 slash ? path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* Some file systems cannot sync a folder (EINVAL); the data itself is already synced. */
-	if (fsync(fd) && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 int session_writer_save_as(struct session_writer *w, const char *path)
 {
 	int fd, err = check_target(path, 0);
@@ -458,9 +437,9 @@ void session_writer_abandon(struct session_writer *w)
 {
 	if (!w)
 		return;
-	undo(w);
-	free(w->path);
-	free(w->older);
+	remove_provisional(w);
+	free(w->created);
+	free(w->replaces);
 	ring_writer_free(w->ring);
 	container_indexer_free(w->indexer);
 	buf_release(&w->frame);
@@ -470,13 +449,14 @@ void session_writer_abandon(struct session_writer *w)
 
 int session_writer_close(struct session_writer *w)
 {
-	int err, first;
+	int err, placed, first;
 
 	if (!w)
 		return 0;
 	first = w->err;
 	/* Write the index also after an error: MAX_CLOSE bytes are reserved for it. */
 	err = w->ring ? ring_writer_close(w->ring) : finish(w, w->fd);
+	placed = take_place(w);
 	session_writer_abandon(w);
-	return first ? first : err;
+	return first ? first : err ? err : placed;
 }
