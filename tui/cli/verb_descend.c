@@ -388,7 +388,10 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 						  .needed = calls_needed(&r),
 						  .resumes = r.saved != NULL});
 	}
-	err = !front_nothing_to_do(r.front) || o->json ? print_answer(&r.report, o) : 0;
+	/* nothing of a target that was refused */
+	err = status <= EXIT_NO_ANSWER && (!front_nothing_to_do(r.front) || o->json)
+		  ? print_answer(&r.report, o)
+		  : 0;
 	saved_descent_free(resumed);
 	return verb_leave(r.front, o, status, err);
 }
