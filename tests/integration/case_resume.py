@@ -175,10 +175,12 @@ def from_the_screen():
     check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
 
 
-def resumed_screen(path, pid):
-    """-r FILE, R, and the choice of a process."""
+def resumed_screen(path, pid, removed=False):
+    """-r FILE, R, and the choice of a process; `removed`: the file is removed before R."""
     screen = Screen(PEAKTOP, "-r", path, width=110, height=50)
     screen.shows("REPLAY")
+    if removed:
+        os.unlink(path)
     screen.keys("R")
     screen.shows("choose the process")
     screen.keys("C-w", str(pid))
@@ -208,7 +210,8 @@ def on_the_screen():
         equal("exit status", screen.exit_status(), 0)
     other = Target("rates", 2000, 120, 0)
     other.go()
-    screen = resumed_screen(path, other.pid)
+    # the screen has the session, also without its file
+    screen = resumed_screen(path, other.pid, removed=True)
     screen.shows("another program")
     screen.shows(re.compile(r"LIVE +(0:(0[5-9]|[1-5]\d)|[1-9]\d*:\d\d)"))  # it stays
     screen.keys("q", "q", "q")
@@ -328,6 +331,28 @@ def output_of_a_refused_one():
     check("together with -o FILE" in refused(before, t.pid, "--force"), "--force without -o")
 
 
+@case("a resume that is killed leaves the older session of the name of -o as it was")
+def killed_resume():
+    directory = scratch()
+    before, older = os.path.join(directory, "before"), os.path.join(directory, "older")
+    t = chain(depth=2)
+    for path in (before, older):
+        run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 60, "--max-overhead", 100)
+    with open(older, "rb") as f:
+        whole = f.read()
+    with NothingLeft(t.pid):
+        # it needs so many calls that it goes on until it is killed
+        program = Peaktop("resume", before, "-p", t.pid, "--even-if-changed", "--force", "-o", older, "--decision-ops", 10000,
+                          "--timeout", 600, "--json-lines", "--max-overhead", 100)
+        program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] > 0, HANG)
+        program.process.kill()
+        program.process.wait()
+    with open(older, "rb") as f:
+        equal("the older session is as it was", f.read() == whole, True)
+    status, program = run_peaktop("descend", "-r", older, "--json")
+    check(status in (0, 1), program.error_text())
+
+
 @case("a descent that had too few calls to begin is resumed from the beginning, with what was asked")
 def from_the_beginning():
     few = session("few")
@@ -352,6 +377,7 @@ def refusals():
     run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 60, "--max-overhead", 100)
     with NothingLeft(other.pid):
         line = refused(path, "-p", other.pid)
+        equal("with --json", refused(path, "-p", other.pid, "--json"), line)
     check("another program" in line and "/descend_chain" in line and "/rates" in line, line)
     run_peaktop("descend", "-p", t.pid, "-o", walk, "--for", 2)
     check("begin again with peaktop descend" in refused(walk, t.pid), "a walk")

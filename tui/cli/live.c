@@ -39,7 +39,7 @@ struct live {
 	struct replay *replay;
 	struct screen *screen;
 	struct grid *grid;
-	int parent; /* live_options.parent; -1: none */
+	const struct live_options *more;
 	struct live_resume resume;
 	struct live_descent descent;
 	struct live_source source;
@@ -183,7 +183,7 @@ static void live_question(struct live *l, const struct screen_action *a)
 static void live_action(struct live *l, const struct screen_action *a)
 {
 	if (l->replay && a->type == SCREEN_PICK_TARGET) {
-		l->quit |= live_resume_in(l->parent, l->screen, a->pid);
+		l->quit |= live_resume_in(l->more, l->replay, l->screen, a->pid);
 		return;
 	}
 	if (l->replay && replay_screen_action(l->replay, l->screen, a))
@@ -369,7 +369,7 @@ static void live_loop(struct live *l)
 	while (!l->quit) {
 		struct pollfd fds[3] = {{.fd = 0, .events = POLLIN},
 					{.fd = term_signal_fd(), .events = POLLIN},
-					{.fd = l->parent}};
+					{.fd = l->more->parent ?: -1}};
 
 		live_processes(l, now_ns());
 		live_draw(l);
@@ -446,8 +446,7 @@ static int live_open(struct live *l, char *error, size_t n)
 
 int live_screen(struct options *o, const struct live_options *more)
 {
-	struct live l = {
-	    .options = o, .says_state = !isatty(2), .parent = more->parent ? more->parent : -1};
+	struct live l = {.options = o, .says_state = !isatty(2), .more = more};
 	char error[512] = "";
 
 	l.status = target_resolve(o, isatty(0) && isatty(1), error, sizeof(error));

@@ -9,6 +9,7 @@ struct live_options {
 	/* of the screen of a saved session: the socket over which the number of a chosen process
 	 * is sent; it closes when the parent ends. 0: none */
 	int parent;
+	int saved_fd; /* with `parent`: the file to which the descent of the session is written */
 	/* the saved descent that goes on (verb_resume.h); NULL: none */
 	const struct buf *saved;
 };

@@ -2,8 +2,12 @@
 #include "tui/cli/live_resume.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "tui/cli/replay_screen.h"
 #include "tui/cli/verb_resume.h"
 
 int live_resume_begin(struct live_resume *r, struct front *f, struct options *o,
@@ -74,11 +78,22 @@ void live_resume_anyway(struct live_resume *r, struct live_descent *l, struct op
 	r->over = r->said = false;
 }
 
-bool live_resume_in(int parent, struct screen *s, uint32_t pid)
+bool live_resume_in(const struct live_options *to, struct replay *r, struct screen *s, uint32_t pid)
 {
-	if (send(parent, &pid, sizeof(pid), MSG_NOSIGNAL) == (ssize_t)sizeof(pid))
+	char why[RESUME_WHY], line[RESUME_WHY + 64];
+	uint64_t at = replay_at_ns(r);
+	int64_t err = replay_advance(r, UINT64_MAX);
+
+	if (err < 0)
+		snprintf(why, sizeof(why), "cannot be read: %s", strerror((int)-err));
+	else if (ftruncate(to->saved_fd, 0) || lseek(to->saved_fd, 0, SEEK_SET))
+		snprintf(why, sizeof(why), "cannot be handed over: %s", strerror(errno));
+	else if (!resume_write(r, to->saved_fd, why) &&
+		 send(to->parent, &pid, sizeof(pid), MSG_NOSIGNAL) == (ssize_t)sizeof(pid))
 		return true;
-	screen_message(s, NOTE_ERROR,
-		       "the descent cannot go on: the process that started this screen has ended");
+	snprintf(line, sizeof(line), "the descent cannot go on: this session %s",
+		 why[0] ? why : "has lost the process that started its screen");
+	replay_screen_show(r, s, at);
+	screen_message(s, NOTE_ERROR, line);
 	return false;
 }

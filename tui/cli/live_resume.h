@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include "analysis/base/buf.h"
+#include "tui/cli/live.h"
 #include "tui/engine/options.h"
+#include "tui/engine/replay.h"
 #include "tui/engine/saved_descent.h"
 #include "tui/views/live_descent.h"
 
@@ -22,9 +24,10 @@ struct live_resume {
 int live_resume_begin(struct live_resume *r, struct front *f, struct options *o,
 		      const struct buf *bytes);
 void live_resume_release(struct live_resume *r);
-/* On the screen of the saved session: let the parent go on in this process (live_options.parent).
- * True: it will, once this process has ended. */
-bool live_resume_in(int parent, struct screen *s, uint32_t pid);
+/* On the screen of a saved session: hand its descent over to the parent, which goes on with it in
+ * process `pid` once this process has ended. False: it does not; the screen says why. */
+bool live_resume_in(const struct live_options *to, struct replay *r, struct screen *s,
+		    uint32_t pid);
 /* Call every turn: begins the descent once enough calls were seen, and shows it. */
 void live_resume_turn(struct live_resume *r, struct live_descent *l, const struct options *o,
 		      uint64_t now_ns);

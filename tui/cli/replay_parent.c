@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,13 +72,13 @@ static uint32_t chosen(int fd)
 
 int replay_run(struct options *o)
 {
-	int pair[2], status;
+	int pair[2], status, saved = memfd_create("peaktop-resume", MFD_CLOEXEC);
 	sigset_t set, before;
 	uint32_t target;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		verb_complain("cannot make a pair of sockets");
+	if (saved < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		verb_complain("cannot make a pair of sockets or a file in memory");
 		return EXIT_NO_ANSWER;
 	}
 	signals_block(&set, &before);
@@ -86,7 +87,8 @@ int replay_run(struct options *o)
 	if (!pid) {
 		close(pair[0]);
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		status = live_screen(o, &(struct live_options){.parent = pair[1]});
+		status =
+		    live_screen(o, &(struct live_options){.parent = pair[1], .saved_fd = saved});
 		fflush(NULL);
 		_exit(status);
 	}
@@ -97,5 +99,5 @@ int replay_run(struct options *o)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		verb_complain("cannot start another process");
-	return target ? resume_on_screen(o, target) : status;
+	return target ? resume_on_screen(o, target, saved) : status;
 }

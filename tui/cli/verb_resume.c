@@ -71,28 +71,37 @@ static int write_all(int fd, const struct buf *b)
 	return 0;
 }
 
-static int child(const char *path, int fd)
+int resume_write(struct replay *r, int fd, char why[RESUME_WHY])
 {
-	struct replay *r = NULL;
-	const char *why;
 	struct buf out = {.max = SAVED_DESCENT_MAX_BYTES};
+	const char *reason;
 	int status, err;
 
-	status = replay_whole(&r, path);
-	if (status)
-		return status;
-	why = unsuitable(r, &status);
-	if (why && why[0])
-		fprintf(stderr, "peaktop: %s %s\n", path, why);
-	if (why)
+	reason = unsuitable(r, &status);
+	snprintf(why, RESUME_WHY, "%s", reason ? reason : "");
+	if (reason)
 		return status;
 	err = write_needed(r, &out);
 	if (!err)
 		err = write_all(fd, &out);
+	buf_release(&out);
 	if (err)
-		fprintf(stderr, "peaktop: resume: cannot read the descent in %s: %s\n", path,
-			strerror(-err));
+		snprintf(why, RESUME_WHY, "has a descent that cannot be read: %s", strerror(-err));
 	return err ? EXIT_DAMAGED : EXIT_ANSWERED;
+}
+
+static int child(const char *path, int fd)
+{
+	struct replay *r = NULL;
+	char why[RESUME_WHY];
+	int status = replay_whole(&r, path);
+
+	if (status)
+		return status;
+	status = resume_write(r, fd, why);
+	if (why[0])
+		fprintf(stderr, "peaktop: %s %s\n", path, why);
+	return status;
 }
 
 /* ---- the parent ---- */
@@ -171,30 +180,29 @@ static int options_fill(struct options *o, struct buf *rest, char *error, size_t
 	return err ? err : op_spec_parse(&o->end_op, end, error, n);
 }
 
-/* Read the session, then run `go` with the options of its question and the bytes of its descent.
- * Returns the exit status. */
-static int resume_with(struct options *o, int (*go)(struct options *o, const struct buf *saved))
+/* Run `go` with the options of the question and the bytes of its descent, of what resume_write()
+ * has written. Returns the exit status. */
+static int resume_with(struct options *o, const struct buf *bytes,
+		       int (*go)(struct options *o, const struct buf *saved))
 {
+	struct buf rest = *bytes;
 	char error[512];
-	struct buf bytes, rest;
-	int status;
 
-	buf_init(&bytes, SAVED_DESCENT_MAX_BYTES);
-	status = read_session(o->files[0], &bytes);
-	rest = bytes;
-	if (!status && options_fill(o, &rest, error, sizeof(error))) {
-		verb_complain(error);
-		status = EXIT_DAMAGED;
-	}
-	if (!status)
-		status = go(o, &rest);
-	buf_release(&bytes);
-	return status;
+	if (!options_fill(o, &rest, error, sizeof(error)))
+		return go(o, &rest);
+	verb_complain(error);
+	return EXIT_DAMAGED;
 }
 
 int verb_resume(struct options *o)
 {
-	return resume_with(o, verb_descend_live);
+	struct buf bytes = {.max = SAVED_DESCENT_MAX_BYTES};
+	int status = read_session(o->files[0], &bytes);
+
+	if (!status)
+		status = resume_with(o, &bytes, verb_descend_live);
+	buf_release(&bytes);
+	return status;
 }
 
 static int go_on_screen(struct options *o, const struct buf *saved)
@@ -203,11 +211,19 @@ static int go_on_screen(struct options *o, const struct buf *saved)
 	return live_screen(o, &(struct live_options){.saved = saved});
 }
 
-int resume_on_screen(struct options *o, uint32_t pid)
+int resume_on_screen(struct options *o, uint32_t pid, int fd)
 {
+	struct buf bytes = {.max = SAVED_DESCENT_MAX_BYTES};
+	int err = lseek(fd, 0, SEEK_SET) ? -errno : read_all(fd, &bytes), status = EXIT_NO_ANSWER;
+
 	o->pids[0] = (pid_t)pid;
 	o->nr_pids = 1;
-	return resume_with(o, go_on_screen);
+	if (err)
+		fprintf(stderr, "peaktop: resume: cannot read the descent: %s\n", strerror(-err));
+	else
+		status = resume_with(o, &bytes, go_on_screen);
+	buf_release(&bytes);
+	return status;
 }
 
 /* ---- beginning ---- */

@@ -5,13 +5,18 @@
 #include <stdint.h>
 
 #include "tui/engine/front.h"
+#include "tui/engine/replay.h"
 #include "tui/engine/saved_descent.h"
 
 enum { RESUME_WHY = 512 };
 
-/* Go on with the descent of the saved session o->files[0] on the live screen, in this process.
+/* Write what another run needs of the descent of a session that was read to its end. Returns 0, or
+ * an exit status with the reason in `why`, which follows the name of the session; "": it was said.
+ */
+int resume_write(struct replay *r, int fd, char why[RESUME_WHY]);
+/* Go on with a descent on the live screen, in process `pid`; resume_write() has written it to `fd`.
  * Returns the exit status. */
-int resume_on_screen(struct options *o, uint32_t pid);
+int resume_on_screen(struct options *o, uint32_t pid, int fd);
 
 /* Take over what was asked of a saved descent that never began, but for what the command line says
  * otherwise. */
