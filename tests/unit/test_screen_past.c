@@ -220,6 +220,8 @@ static void test_compare_spans(void **state)
 	harness_run(h, "key 0 D Ctrl-U\ntype 0:04-0:05\nkey Enter\nexpect before: 0:00-0:40\n"
 		       "expect after:  0:04-0:05\nkey q D Ctrl-U\ntype 0:00-0:40\nkey Enter\n"
 		       "expect no change was found in 9 operations\n"
+		       "key q D Ctrl-U\ntype 0:05-0:04\nkey Enter\nexpect after:  0:04-0:05\n"
+		       "key q D Ctrl-U\ntype 0:04-0:04\nkey Enter\nexpect after:  0:04-0:05\n"
 		       "key q D Ctrl-U\ntype 1:00:00\nkey Enter\nexpect no such time");
 	assert_string_equal(harness_log(h), "");
 	harness_run(h, "key D Ctrl-U\ntype old.session\nkey Enter");

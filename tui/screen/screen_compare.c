@@ -50,10 +50,11 @@ void screen_compare_with(struct screen *s, struct model *other, const char *name
 	     (struct side){.model = other, .name = name});
 }
 
-/* "0:10-0:20", or "0:10": the slice that begins then. */
+/* "0:10-0:20" in either order, or "0:10": the slice that begins then. */
 static bool parse_span(const char *text, uint64_t *start_ns, uint64_t *end_ns)
 {
 	const char *dash = strchr(text, '-');
+	uint64_t one, two;
 	char first[64];
 
 	if (!dash) {
@@ -61,8 +62,11 @@ static bool parse_span(const char *text, uint64_t *start_ns, uint64_t *end_ns)
 		return screen_parse_time(text, start_ns);
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)(dash - text), text);
-	return screen_parse_time(first, start_ns) && screen_parse_time(dash + 1, end_ns) &&
-	       *end_ns > *start_ns;
+	if (!screen_parse_time(first, &one) || !screen_parse_time(dash + 1, &two))
+		return false;
+	*start_ns = one < two ? one : two;
+	*end_ns = one == two ? 0 : one < two ? two : one;
+	return true;
 }
 
 void screen_compare(struct screen *s, const char *with)

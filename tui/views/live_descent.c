@@ -39,7 +39,11 @@ static void ask_replay(struct live_descent *l, uint32_t op, int peak)
 	const struct rec_descent *ask = driver_asked(l->driver);
 
 	if (!ask || ask->op != op) {
-		say(l, NOTE_WARNING, "this saved session contains no descent of this peak");
+		say(l, NOTE_WARNING,
+		    !ask && driver_op(l->driver) == op
+			? "the descent of this operation never began, because there were too few "
+			  "calls; R begins it in a running process"
+			: "this saved session contains no descent of this peak");
 		return;
 	}
 	show(l, op, peak);
