@@ -1,6 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Targets with a known culprit: what the files case_culprits*.py share."""
+import contextlib
+import glob
+
 from descents import *
+
+
+class Group:
+    """A cgroup of its own, of either version; skips where none can be made."""
+
+    def __init__(self, controller, second, first):
+        self.path = None
+        for base, settings in ((b, s) for bases, s in ((self.version_two(controller), second), ([
+                "/sys/fs/cgroup/" + controller], first)) for b in bases):
+            path = os.path.join(base, "peaktop-test-%d" % os.getpid())
+            try:
+                os.mkdir(path)
+                self.path = path
+                for name, value in settings:
+                    with open(os.path.join(path, name), "w", encoding="ascii") as f:
+                        f.write(value)
+                return
+            except OSError:
+                self.remove()
+        raise Skip("no cgroup with the controller %s can be made here" % controller)
+
+    @staticmethod
+    def version_two(controller):
+        # the freezer is a part of every group
+        return [os.path.dirname(path) for path in glob.glob("/sys/fs/cgroup/cgroup.controllers") + glob.glob(
+            "/sys/fs/cgroup/unified/cgroup.controllers") if controller == "freezer" or controller in open(path, encoding="ascii").read().split()]
+
+    def take(self, pid):
+        with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(pid))
+
+    def remove(self):
+        if self.path:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.path)
+        self.path = None
 
 
 class Culprit:
