@@ -72,17 +72,20 @@ def killed_early():
     t.process.stdin.close()
 
 
-@case("kill -9 of the recorder: the ring opens, and what it had measured is in it")
+@case("kill -9 of the recorder at random moments: the ring opens, and what it had measured is in it")
 def killed():
-    path = os.path.join(scratch(), "ring")
+    path, draw = os.path.join(scratch(), "ring"), draws()
     t = Target("one_slow", "pipe", wait=False)
     with NothingLeft(t.pid):
         old = None
-        for turn in range(4):
+        for turn in range(6):
             program = recorder(t, path)
             old = new_ring(path, old)
-            wait_for(lambda: elapsed(path) > turn * 4e8, "the recorder to measure")
+            measured = draw.uniform(0, 2e9)
+            wait_for(lambda: elapsed(path) > measured, "the recorder to measure")
             before = elapsed(path)
+            # somewhere in the middle of writing a slice, which takes a quarter of a second
+            time.sleep(draw.uniform(0, 0.25))
             program.signal(signal.SIGKILL)
             program.wait()
             status, replay = run_peaktop("watch", "-r", path, "--json")
