@@ -14,12 +14,16 @@
 #include "tui/session/session_file.h"
 
 enum { DEFAULT_CALLS = 5, CALLS_AT = 20 };
+/* With --at, records of this time before and after are read, too: a call is recorded at its end. */
+#define AROUND_NS (600 * 1000000000ull)
 
 /* What is read of the session. */
 struct why {
 	struct session_reader *reader;
 	struct model *model;
 	struct told_calls calls;
+	struct time_span span; /* of --at; 0: of any time */
+	uint64_t elapsed_ns;   /* end of the last slice that was read */
 };
 
 static void why_release(struct why *w)
@@ -46,31 +50,104 @@ static int take(struct why *w, const struct record *rec)
 	return err;
 }
 
-/* Returns 0, or an exit status after printing the error. */
-static int why_read(struct why *w, const char *path)
+/* Forget what was read. 0 or -ENOMEM. */
+static int forget(struct why *w)
+{
+	told_calls_release(&w->calls);
+	model_free(w->model);
+	w->model = model_new();
+	w->elapsed_ns = 0;
+	return w->model ? told_calls_init(&w->calls) : -ENOMEM;
+}
+
+/* Read from where the reader stands to the end of the session, or until the wall clock shows
+ * `until_ns`. 1, 0 at the end, or a negative errno. */
+static int read_until(struct why *w, uint64_t until_ns)
 {
 	const struct record *rec;
-	char why[512];
 	int err;
 
-	w->model = model_new();
-	if (!w->model || told_calls_init(&w->calls)) {
-		verb_complain("why: out of memory");
-		return EXIT_NO_ANSWER;
+	while ((err = session_reader_next(w->reader, &rec)) == 1) {
+		err = take(w, rec);
+		if (err)
+			return err;
+		if (rec->type != REC_TICK)
+			continue;
+		w->elapsed_ns = rec->tick.end_ns;
+		if (slow_list_realtime_ns(w->calls.list, w->elapsed_ns) > until_ns)
+			return 1;
 	}
+	return err;
+}
+
+/*
+ * Read what a ring has of the time of --at. Returns 1; 0 if it cannot be told where that is,
+ * because the wall clock was set meanwhile; or a negative errno.
+ */
+static int read_around(struct why *w)
+{
+	uint64_t ahead = slow_list_realtime_ns(w->calls.list, 0), from, begins;
+	int err;
+
+	if (w->span.from_ns < ahead + AROUND_NS)
+		return 0;
+	from = w->span.from_ns - AROUND_NS;
+	session_reader_seek(w->reader, from - ahead);
+	err = forget(w);
+	if (!err)
+		err = read_until(w, 0);
+	if (err < 0)
+		return err;
+	begins = slow_list_realtime_ns(w->calls.list, w->elapsed_ns);
+	if (begins > w->span.from_ns - AROUND_NS / 2)
+		return 0;
+	err = read_until(w, w->span.to_ns + AROUND_NS);
+	return err < 0 ? err : slow_list_nr(w->calls.list) > 0;
+}
+
+/* Read the session, or what --at needs of it. 0, a negative errno, or -EINVAL with `error` if --at
+ * is no time. */
+static int read_session(struct why *w, const struct options *o, char *error, size_t n)
+{
+	int err = forget(w);
+
+	if (o->at) {
+		/* the end of the session tells which day is meant */
+		session_reader_seek(w->reader, UINT64_MAX);
+		err = err ?: read_until(w, UINT64_MAX);
+		if (!err &&
+		    time_span_parse(&w->span, o->at,
+				    slow_list_realtime_ns(w->calls.list, w->elapsed_ns), error, n))
+			return -EINVAL;
+		err = err ?: read_around(w);
+		if (err)
+			return err < 0 ? err : 0;
+		session_reader_rewind(w->reader);
+		err = forget(w);
+	}
+	return err ?: read_until(w, UINT64_MAX);
+}
+
+/* Returns 0, or an exit status after printing the error. */
+static int why_read(struct why *w, const struct options *o)
+{
+	const char *path = o->files[0];
+	char why[512] = "";
+	int err;
+
 	err = session_reader_open(&w->reader, path, why, sizeof(why));
 	if (err) {
 		verb_complain(why);
 		return replay_open_status(err);
 	}
-	while ((err = session_reader_next(w->reader, &rec)) == 1) {
-		err = take(w, rec);
-		if (err)
-			break;
+	err = read_session(w, o, why, sizeof(why));
+	if (err == -EINVAL && why[0]) {
+		verb_complain(why);
+		return EXIT_USAGE;
 	}
-	if (err) {
+	if (err < 0) {
 		fprintf(stderr, "peaktop: cannot read %s: %s\n", path, strerror(-err));
-		return EXIT_DAMAGED;
+		return err == -ENOMEM ? EXIT_NO_ANSWER : EXIT_DAMAGED;
 	}
 	if (session_reader_damage(w->reader)[0])
 		verb_complain(session_reader_damage(w->reader));
@@ -114,19 +191,10 @@ static int answer(struct why *w, const struct options *o)
 	struct output_options oo = {.ascii = o->ascii};
 	struct why_report report = {.model = w->model, .names = w->calls.names};
 	const struct slow_list_call **calls, *nearest;
-	struct time_span span = {0};
-	char error[256];
 	int status, err;
 
-	if (o->at &&
-	    time_span_parse(&span, o->at,
-			    slow_list_realtime_ns(w->calls.list, model_elapsed_ns(w->model)), error,
-			    sizeof(error))) {
-		verb_complain(error);
-		return EXIT_USAGE;
-	}
-	q.from_ns = span.from_ns;
-	q.to_ns = span.to_ns;
+	q.from_ns = w->span.from_ns;
+	q.to_ns = w->span.to_ns;
 	calls = slow_list_pick(w->calls.list, &q, &report.nr, &nearest);
 	report.calls = calls;
 	if (!calls)
@@ -149,7 +217,7 @@ int verb_why(struct options *o)
 		verb_complain(why);
 		return status;
 	}
-	status = why_read(&w, o->files[0]);
+	status = why_read(&w, o);
 	if (!status) {
 		status = answer(&w, o);
 		if (session_reader_damage(w.reader)[0])
