@@ -51,8 +51,9 @@ enum {
 	PT_DIRTIERS = 256,
 	PT_WAITING = 4, /* waiting target threads tracked per CPU */
 	PT_CPUS = 1024,
-	PT_REGS = 21,		   /* registers in struct pt_regs */
-	PT_STACK = 8192,	   /* most bytes of a stack in a stack sample */
+	PT_REGS = 21,	      /* registers in struct pt_regs */
+	PT_KEPT_STACK = 2048, /* the same where slow calls are kept and a thread falls asleep */
+	PT_STACK = 8192,      /* most bytes of a stack in a stack sample */
 	PT_SNAPSHOT_STACK = 16384, /* most bytes of a stack in a thread snapshot */
 	PT_SNAPSHOT_STEP = 256,
 	PT_SNAPSHOT_KERNEL = 32, /* frames in the kernel */

@@ -142,6 +142,10 @@ struct pt_descent {
 	struct pt_record_sleep sleeps[PT_KEPT_SLEEPS]; /* if slow calls are kept */
 	pt_u32 nr_sleeps;
 	pt_u32 timed; /* timed sleeps in this call */
+	/* The stack with which the thread fell asleep last, at asleep_at, until it wakes up. */
+	pt_u32 asleep_bytes;
+	pt_u64 asleep_at, asleep_regs[PT_REGS];
+	unsigned char asleep_stack[PT_KEPT_STACK];
 	struct pt_record_call record;
 };
 

@@ -3,6 +3,8 @@
 #include "bpf/stack.h"
 #include "bpf/waits_sched.h"
 
+enum { TICK_NS = 2000 }; /* assumed cost of a sampling interrupt that was not measured */
+
 /*
  * Subtract the time of a sample from the interrupted call and from the interrupt it ran in.
  * Otherwise the call would look longer and fall out of the peak that its stack is sampled for.
@@ -24,8 +26,20 @@ INLINE void sample_charge(struct pt_control *c, struct task_struct *task, u64 be
 		irq->looked += ns;
 }
 
-/* Runs at each tick of a timer on each CPU during a descent: samples the stack of a thread
- * inside f0. */
+/* Slow calls are kept: true if the thread is in a call that has taken so long already that it will
+ * be kept. The tick costs the target in any case. */
+INLINE bool is_slow_by_now(struct pt_control *c, struct task_struct *task, u64 now)
+{
+	struct pt_descent *d = descent_of(c, task);
+
+	if (d && now - d->start > keep_limit(c, d->slot))
+		return true;
+	__sync_fetch_and_add(&c->snapshot_ns, c->tick_ns ? c->tick_ns : TICK_NS);
+	return false;
+}
+
+/* Runs at each tick of a timer on each CPU during a descent, or while slow calls are kept: samples
+ * the stack of a thread inside f0. */
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
@@ -36,6 +50,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!c || !c->descend_slot || !is_target(c, task->tgid) ||
 	    (c->descend_sampled && !is_chosen(c, task->tgid, task->pid)))
 		return 0;
+	if (c->keep && !is_slow_by_now(c, task, began))
+		return 0;
 	steal = steal_clock(c);
 	/* sample the user registers, also if the kernel was interrupted */
 	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1,
@@ -45,8 +61,6 @@ int on_sample(struct bpf_perf_event_data *ctx)
 }
 
 /* ---- tracing of waits */
-
-enum { TICK_NS = 2000 }; /* assumed cost of a sampling interrupt that was not measured */
 
 /* True if only the sampling interrupt runs on top of the task: what another interrupt does is not
  * its work. */

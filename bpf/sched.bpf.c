@@ -106,7 +106,9 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 		fill_stop(d, prev, t->off_wait);
 	else
 		asleep_note(c, d, prev, (struct pt_regs *)bpf_task_pt_regs(prev), now);
-	if (!t->off_wait && !c->keep)
+	if (c->keep)
+		asleep_stack_note(c, d, now);
+	else if (!t->off_wait)
 		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
 }
 
@@ -195,6 +197,8 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 	work_copy(&r->work, d);
 	if (!c->keep && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
+	if (c->keep && d->asleep_at == t->off_since)
+		asleep_stack_send(c, d, task, now);
 }
 
 /* The thread is no longer stopped. Count the stop as time of the host, like a wait for a CPU,
@@ -270,11 +274,27 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	t->wake_since = 0;
 }
 
+/*
+ * Slow calls are kept, and the thread is between two of its calls: what happens to it now is part
+ * of none, unless the run queue is counted. A thread that makes no such calls may hold up one that
+ * does, so that it is observed.
+ */
+INLINE bool is_between_calls(struct pt_control *c, struct task_struct *task)
+{
+	struct pt_descent *d;
+
+	if (!c->keep || c->slot_runqueue)
+		return false;
+	d = bpf_task_storage_get(&descents, task, 0, 0);
+	return d && !d->active && d->burst == c->descend_burst;
+}
+
 /* Count a switch from or to a thread of a target. */
 NOINLINE int targets_switched(void *ctx, struct pt_control *c, struct task_struct *prev,
 			      struct task_struct *next)
 {
-	bool out = is_target(c, prev->tgid), in = is_target(c, next->tgid);
+	bool out = is_target(c, prev->tgid) && !is_between_calls(c, prev);
+	bool in = is_target(c, next->tgid) && !is_between_calls(c, next);
 	u64 now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
 
 	if (c->descend_slot)

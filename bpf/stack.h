@@ -95,7 +95,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		return;
 	__sync_fetch_and_add(&c->stacks_left, -1);
 	r->head.kind = PT_RECORD_STACK;
-	r->head.slot = c->descend_slot;
+	r->head.slot = c->keep && d ? d->slot : c->descend_slot;
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
 	r->head.at = bpf_ktime_get_ns();
@@ -145,4 +145,75 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	/* sample_charge() adds the time of samples */
 	if (sleeps)
 		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
+}
+
+/*
+ * A thread falls asleep inside a call, and slow calls are kept: copy its user stack, as it can be
+ * read only now. It is sent if the sleep turns out to be one of those that are kept.
+ */
+SEPARATE int asleep_stack_note(struct pt_control *c, struct pt_descent *d, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 bytes, sp;
+
+	if (!c || !d || !regs)
+		return 0;
+	d->asleep_at = 0;
+	if (c->stacks_left <= 0 || d->goroutine ||
+	    bpf_probe_read_kernel(d->asleep_regs, sizeof(d->asleep_regs), regs))
+		return 0;
+	sp = d->asleep_regs[PT_REG_SP];
+	bytes = d->is_call ? PT_KEPT_STACK : d->cfa + 64 - sp;
+	HIDE(bytes);
+	if (bytes > PT_KEPT_STACK)
+		bytes = PT_KEPT_STACK;
+	if (bpf_probe_read_user(d->asleep_stack, bytes, (void *)sp))
+		return 0;
+	d->asleep_bytes = bytes;
+	d->asleep_at = now;
+	return 0;
+}
+
+/* Send that stack, and that of the kernel: the thread wakes up and has not run yet. `at`: when the
+ * sleep ended. */
+INLINE void asleep_stack_send(struct pt_control *c, struct pt_descent *d, struct task_struct *task,
+			      u64 at)
+{
+	u32 zero = 0;
+	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &zero);
+	u64 bytes = d->asleep_bytes;
+	s64 kernel;
+
+	if (!r || c->stacks_left <= 0)
+		return;
+	__sync_fetch_and_add(&c->stacks_left, -1);
+	__builtin_memset(r, 0, __builtin_offsetof(struct pt_record_stack, kernel));
+	r->head.kind = PT_RECORD_STACK;
+	r->head.slot = d->slot;
+	r->head.tgid = task->tgid;
+	r->head.tid = task->pid;
+	r->head.at = at;
+	r->cfa = d->cfa;
+	r->sleeps = 1;
+	r->epoch = d->record.epoch;
+	__builtin_memcpy(r->regs, d->asleep_regs, sizeof(r->regs));
+	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
+	replaced_fill(&r->replaced, task);
+	kernel = bpf_get_task_stack(task, r->kernel, sizeof(r->kernel), 0);
+	r->nr_kernel = kernel > 0 ? kernel / sizeof(u64) : 0;
+	work_copy(&r->work, d);
+	r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
+	HIDE(bytes);
+	if (bytes > PT_KEPT_STACK)
+		bytes = 0;
+	r->bytes = bytes;
+	if (bpf_probe_read_kernel(r->stack, bytes, d->asleep_stack))
+		return;
+	HIDE(bytes);
+	if (bytes > PT_KEPT_STACK)
+		return;
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
+			       BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->lost_ring, 1);
 }

@@ -350,19 +350,21 @@ void descend_clocks(struct collector *c)
 
 void descend_sleep(struct collector *c)
 {
+	keep_clocks(c, false);
 	if (c->descent)
 		clocks_release(&c->descent->clocks);
 }
 
 void descend_wake(struct collector *c)
 {
+	keep_clocks(c, true);
 	if (c->descent)
 		clocks_start(c, c->descent);
 }
 
 void descend_refill(struct collector *c)
 {
-	if (c->descent && budget_left(c) > 0)
+	if ((c->descent || c->keeping) && budget_left(c) > 0)
 		__atomic_store_n(&kernel_side_control(c->kernel)->stacks_left, STACKS,
 				 __ATOMIC_RELAXED);
 }

@@ -115,9 +115,8 @@ void armed_call(struct collector *c, const struct pt_record_call *r, size_t size
 		send_record(c, &rec);
 }
 
-static void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec_stack *out)
+void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec_stack *out)
 {
-	struct descent_arming *d = c->descent;
 	struct record rec = {.type = REC_STACK};
 	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
 	uint64_t words[PT_STACK / 8];
@@ -125,11 +124,8 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
 	replaced_restore(&r->replaced, r->regs[PT_REG_SP], words, r->bytes / 8);
-	out->op = d->op;
-	out->epoch = d->epoch;
 	out->pid = r->head.tgid;
 	out->tid = r->head.tid;
-	out->node = r->fnode && r->fnode <= d->nr_nodes ? d->nodes[r->fnode - 1].node : 0;
 	out->cfa = r->cfa;
 	out->nr_regs = PT_REGS;
 	out->regs = (const uint64_t *)r->regs;
@@ -144,17 +140,21 @@ static void stack_send(struct collector *c, const struct pt_record_stack *r, str
 	send_record(c, &rec);
 }
 
+static void armed_stack_send(struct collector *c, const struct pt_record_stack *r,
+			     struct rec_stack *out)
+{
+	const struct descent_arming *d = c->descent;
+
+	out->op = d->op;
+	out->epoch = d->epoch;
+	out->node = r->fnode && r->fnode <= d->nr_nodes ? d->nodes[r->fnode - 1].node : 0;
+	stack_send(c, r, out);
+}
+
 void armed_stack(struct collector *c, const struct pt_record_stack *r)
 {
 	struct descent_arming *d = c->descent;
-	struct rec_stack out = {.kind = WITNESS_RUN,
-				.sleep = {.syscall = -1,
-					  .call = "",
-					  .name = "",
-					  .waker = "",
-					  .holder = "",
-					  .doing = "",
-					  .about = ""}};
+	struct rec_stack out = {.kind = WITNESS_RUN, .sleep = SLEEP_NONE};
 	struct pt_record_stack **keep;
 	struct kernel_work work;
 
@@ -167,7 +167,7 @@ void armed_stack(struct collector *c, const struct pt_record_stack *r)
 			return;
 		kernel_work_of_sample(c, r, &work);
 		kernel_work_send(&work, &out.sleep);
-		stack_send(c, r, &out);
+		armed_stack_send(c, r, &out);
 		return;
 	}
 	/* keep the stack: the length of the sleep is known when the thread wakes up */
@@ -257,5 +257,5 @@ void armed_sleep(struct collector *c, const struct pt_record_sleep *r)
 	}
 	out = (struct rec_stack){
 	    .at_ns = w->at_ns, .weight_ns = w->weight_ns, .kind = w->kind, .sleep = w->sleep};
-	stack_send(c, stack, &out);
+	armed_stack_send(c, stack, &out);
 }

@@ -5,22 +5,27 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "collect/attach.h"
 #include "collect/descend_state.h"
 #include "collect/functions.h"
+#include "collect/kernel_symbols.h"
 #include "collect/kernel_work.h"
 #include "collect/stream.h"
 #include "collect/units.h"
 
 enum {
-	PENDING = 64, /* sleeps whose calls have not been read yet */
+	PENDING = 64,	     /* sleeps whose calls have not been read yet */
+	PENDING_STACKS = 64, /* the same of stacks */
+	KEEP_HZ = 99,	     /* of the samples of running threads */
 };
-/* No armed set has this epoch: calls that were read late are told from those of a descent. */
-#define KEEP_EPOCH UINT32_MAX
 
 struct keeping {
 	uint64_t least_ns; /* of operations whose limit is not known */
 	struct pt_record_sleep pending[PENDING];
 	uint32_t next;
+	struct pt_record_stack *stacks[PENDING_STACKS]; /* each is allocated at its size */
+	uint32_t next_stack;
+	struct clocks clocks;
 };
 
 /* The slot of an operation that can be kept; 0: none. */
@@ -47,8 +52,30 @@ void keep_request(struct collector *c, const struct req_keep *req)
 	if (!c->keeping_paused)
 		return;
 	c->keeping_paused->least_ns = req->least_ns;
+	if (req->only_calls)
+		control->slot_runqueue = 0;
 	if (!c->descent)
 		keep_resume(c);
+}
+
+static void stacks_forget(struct keeping *k)
+{
+	for (uint32_t i = 0; i < PENDING_STACKS; i++) {
+		free(k->stacks[i]);
+		k->stacks[i] = NULL;
+	}
+}
+
+void keep_clocks(struct collector *c, bool run)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	if (!c->keeping)
+		return;
+	clocks_release(&c->keeping->clocks);
+	if (run)
+		clocks_attach(&c->keeping->clocks, kernel_side_program(c->kernel, PROGRAM_SAMPLE),
+			      control->nr_cpus, KEEP_HZ);
 }
 
 void keep_pause(struct collector *c)
@@ -57,6 +84,8 @@ void keep_pause(struct collector *c)
 
 	if (!c->keeping)
 		return;
+	keep_clocks(c, false);
+	stacks_forget(c->keeping);
 	__atomic_store_n(&control->descend_slot, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->keep, 0, __ATOMIC_SEQ_CST);
 	/* calls that are open now are none of the descent that follows */
@@ -75,12 +104,15 @@ void keep_resume(struct collector *c)
 	c->keeping_paused = NULL;
 	memset(c->keeping->pending, 0, sizeof(c->keeping->pending));
 	control->descend_burst++;
-	control->descend_epoch = KEEP_EPOCH;
+	control->descend_epoch = SLOW_CALL_EPOCH;
 	control->descend_fnodes = 0;
+	/* they take long, and a stack of the kernel without names says nothing */
+	kernel_symbols_load(c);
 	__atomic_store_n(&control->keep, c->keeping->least_ns, __ATOMIC_SEQ_CST);
 	/* the programs of the scheduler look whether there is a descent */
 	__atomic_store_n(&control->descend_slot, UINT32_MAX, __ATOMIC_SEQ_CST);
 	units_layers(c);
+	keep_clocks(c, true);
 }
 
 void keep_burst_begins(struct collector *c)
@@ -92,6 +124,32 @@ void keep_burst_begins(struct collector *c)
 void keep_sleep(struct collector *c, const struct pt_record_sleep *r)
 {
 	c->keeping->pending[c->keeping->next++ % PENDING] = *r;
+}
+
+void keep_stack(struct collector *c, const struct pt_record_stack *r)
+{
+	struct pt_record_stack **to =
+	    &c->keeping->stacks[c->keeping->next_stack++ % PENDING_STACKS];
+	size_t size = offsetof(struct pt_record_stack, stack) + r->bytes;
+
+	if (r->epoch != SLOW_CALL_EPOCH || r->bytes > PT_STACK)
+		return;
+	free(*to);
+	*to = malloc(size);
+	if (*to)
+		memcpy(*to, r, size);
+}
+
+/* The stack with which the thread fell asleep; NULL: it was not copied. */
+static const struct pt_record_stack *stack_of(const struct keeping *k,
+					      const struct pt_record_sleep *r)
+{
+	struct pt_record_stack *const *found = find_first(
+	    i, k->stacks, PENDING_STACKS,
+	    k->stacks[i] && k->stacks[i]->sleeps && k->stacks[i]->head.tid == r->head.tid &&
+		k->stacks[i]->head.at == r->head.at);
+
+	return found ? *found : NULL;
 }
 
 /* Memory for what a REC_SLOW_CALL points to until it is sent. */
@@ -127,13 +185,77 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 					  .kind = WITNESS_SLEEP,
 					  .functions = ""};
 		sleep_fill(c->kernel, r, &w->sleep, &k->text[n]);
-		kernel_work_of_sleep(c, r, NULL, &k->work[n]);
+		kernel_work_of_sleep(c, r, stack_of(c->keeping, r), &k->work[n]);
 		kernel_work_send(&k->work[n], &w->sleep);
 		r->head.tid = 0;
 		n++;
 	}
 	qsort(k->sleeps, n, sizeof(k->sleeps[0]), by_end);
 	return n;
+}
+
+/* Send one stack of a call; `sleeps`: those of the call, by which a sleep is described. */
+static void stack_tell(struct collector *c, const struct pt_record_stack *r,
+		       const struct rec_slow_call *slow)
+{
+	struct rec_stack out = {.op = slow->call.op,
+				.epoch = SLOW_CALL_EPOCH,
+				.at_ns = less(r->head.at, c->start_ns),
+				.weight_ns = 1000000000 / KEEP_HZ,
+				.kind = WITNESS_RUN,
+				.sleep = SLEEP_NONE};
+	struct kernel_work work;
+
+	if (r->sleeps) {
+		const struct rec_witness *w = find_first(i, slow->sleeps, slow->nr_sleeps,
+							 slow->sleeps[i].at_ns == out.at_ns);
+
+		if (!w)
+			return;
+		out.kind = WITNESS_SLEEP;
+		out.weight_ns = w->weight_ns;
+		out.sleep = w->sleep;
+	} else if (kernel_in_probe(r) || kernel_in_interrupt(r)) {
+		return;
+	} else {
+		kernel_work_of_sample(c, r, &work);
+		kernel_work_send(&work, &out.sleep);
+	}
+	stack_send(c, r, &out);
+}
+
+static bool is_of(const struct pt_record_stack *s, const struct pt_record_call *call)
+{
+	return s && s->head.tid == call->head.tid && s->head.at >= call->head.at &&
+	       s->head.at <= call->head.at + call->raw;
+}
+
+/* Say in `slow` whether there are stacks of its sleeps and samples. */
+static void stacks_look(const struct keeping *k, const struct pt_record_call *call,
+			struct rec_slow_call *slow)
+{
+	slow->missing = SLOW_NO_SAMPLES | SLOW_NO_STACKS;
+	for (uint32_t i = 0; i < PENDING_STACKS; i++) {
+		if (is_of(k->stacks[i], call))
+			slow->missing &= ~(k->stacks[i]->sleeps ? SLOW_NO_STACKS : SLOW_NO_SAMPLES);
+	}
+	if (slow->nr_sleeps < slow->blocked)
+		slow->missing |= SLOW_SLEEPS;
+}
+
+/* Send the stacks of a call that was sent, and forget them. */
+static void stacks_tell(struct collector *c, const struct pt_record_call *call,
+			const struct rec_slow_call *slow)
+{
+	for (uint32_t i = 0; i < PENDING_STACKS; i++) {
+		struct pt_record_stack **s = &c->keeping->stacks[i];
+
+		if (!is_of(*s, call))
+			continue;
+		stack_tell(c, *s, slow);
+		free(*s);
+		*s = NULL;
+	}
 }
 
 void keep_call(struct collector *c, const struct pt_record_call *r)
@@ -144,7 +266,7 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	struct call_strings text;
 	struct kept kept;
 
-	if (r->head.slot >= PT_SLOTS || r->epoch != KEEP_EPOCH)
+	if (r->head.slot >= PT_SLOTS || r->epoch != SLOW_CALL_EPOCH)
 		return;
 	/* the first call of a system call may be a slow one */
 	slots_announce(c);
@@ -158,13 +280,17 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	slow->blocked = r->blocked;
 	slow->nr_sleeps = sleeps_take(c, r, slow->call.op, &kept);
 	slow->sleeps = kept.sleeps;
-	slow->missing =
-	    SLOW_NO_SAMPLES | SLOW_NO_STACKS | (slow->nr_sleeps < r->blocked ? SLOW_SLEEPS : 0);
+	stacks_look(c->keeping, r, slow);
 	send_record(c, &rec);
+	stacks_tell(c, r, slow);
 }
 
 void keep_release(struct collector *c)
 {
+	if (c->keeping) {
+		keep_clocks(c, false);
+		stacks_forget(c->keeping);
+	}
 	free(c->keeping);
 	free(c->keeping_paused);
 	c->keeping = c->keeping_paused = NULL;

@@ -19,9 +19,12 @@ void keep_request(struct collector *c, const struct req_keep *req);
  * REQ_KEEP. */
 void keep_pause(struct collector *c);
 void keep_resume(struct collector *c);
+/* Sample running threads inside calls that are slow by now, or stop that. */
+void keep_clocks(struct collector *c, bool run);
 /* The scheduler is watched again after a pause: calls that were open meanwhile are not kept. */
 void keep_burst_begins(struct collector *c);
 /* Take a record of the BPF programs while slow calls are kept. */
 void keep_sleep(struct collector *c, const struct pt_record_sleep *r);
+void keep_stack(struct collector *c, const struct pt_record_stack *r);
 void keep_call(struct collector *c, const struct pt_record_call *r);
 void keep_release(struct collector *c);

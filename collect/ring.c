@@ -43,6 +43,14 @@ static void sleep_take(struct collector *c, const struct pt_record_sleep *r)
 		armed_sleep(c, r);
 }
 
+static void stack_take(struct collector *c, const struct pt_record_stack *r)
+{
+	if (c->keeping)
+		keep_stack(c, r);
+	else
+		armed_stack(c, r);
+}
+
 static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 {
 	struct collector *c = ctx;
@@ -91,7 +99,7 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_STACK:
 		if (size >= offsetof(struct pt_record_stack, stack))
-			armed_stack(c, (const struct pt_record_stack *)rec);
+			stack_take(c, (const struct pt_record_stack *)rec);
 		break;
 	case PT_RECORD_THREAD_SNAPSHOT:
 		if (size >= offsetof(struct pt_record_thread_snapshot, stack))

@@ -104,6 +104,9 @@ struct req_waits {
 struct req_keep {
 	uint32_t op;
 	uint64_t least_ns;
+	/* With op 0: the run queue need not be counted, so that threads need not be observed
+	 * between their calls. */
+	uint32_t only_calls;
 };
 
 #endif

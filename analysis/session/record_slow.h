@@ -19,6 +19,9 @@ enum slow_call_missing {
 };
 
 enum { SLOW_CALL_SLEEPS = 8 };
+/* The epoch of the stacks (REC_STACK, REC_WITNESS) inside slow calls; no armed set has it. They
+ * follow the REC_SLOW_CALL in whose time their thread was seen. */
+#define SLOW_CALL_EPOCH UINT32_MAX
 
 /*
  * A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the

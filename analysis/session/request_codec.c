@@ -58,7 +58,7 @@ static STRUCT_TABLE(rec_choice,
 	FIELDS(rec_choice, at_ns, threads, chosen_threads),
 	ARRAY(rec_choice, chosen, nr_chosen, FIELD_STRUCTS, FRAME_MAX_CHOSEN, &rec_chosen_layout));
 static STRUCT_TABLE(req_keep,
-	FIELDS(req_keep, op, least_ns));
+	FIELDS(req_keep, op, least_ns, only_calls));
 
 // clang-format on
 

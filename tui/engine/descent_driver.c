@@ -90,6 +90,17 @@ bool driver_over(const struct descent_driver *d)
 	return d->over;
 }
 
+const struct descent_armed *driver_armed(const struct descent_driver *d, uint32_t *nr)
+{
+	*nr = d->nr_armed;
+	return d->armed;
+}
+
+uint32_t driver_epoch(const struct descent_driver *d)
+{
+	return d->epoch;
+}
+
 const struct descent *driver_descent(const struct descent_driver *d)
 {
 	return d->descent;

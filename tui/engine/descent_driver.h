@@ -111,6 +111,9 @@ struct driver_waited {
 /* Returns NULL if no peak was chosen for that reason. */
 const struct driver_waited *driver_waited(const struct descent_driver *d);
 /* True if the descent has ended or was stopped. */
+/* The armed call sites, and the epoch of this set. */
+const struct descent_armed *driver_armed(const struct descent_driver *d, uint32_t *nr);
+uint32_t driver_epoch(const struct descent_driver *d);
 bool driver_over(const struct descent_driver *d);
 const struct descent *driver_descent(const struct descent_driver *d);
 /*

@@ -29,13 +29,18 @@ static void host_message(void *ctx, const char *line)
 	front_message(ctx, "%s", line);
 }
 
+struct driver_host front_driver_host(struct front *f)
+{
+	return (struct driver_host){.ctx = f,
+				    .feed = host_feed,
+				    .request = host_request,
+				    .ask = host_ask,
+				    .message = host_message};
+}
+
 int front_driver_init(struct front *f)
 {
-	const struct driver_host host = {.ctx = f,
-					 .feed = host_feed,
-					 .request = host_request,
-					 .ask = host_ask,
-					 .message = host_message};
+	const struct driver_host host = front_driver_host(f);
 
 	f->stream.driver = driver_new(&host);
 	if (f->stream.driver) {

@@ -6,9 +6,11 @@
  */
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/format.h"
 #include "collect/process/clock.h"
 #include "tui/engine/front_state.h"
+#include "tui/engine/name_requests.h"
 
 #define STEP_NS 1000000000ll
 
@@ -65,6 +67,14 @@ const struct told_calls *front_told(const struct front *f)
 	return &f->stream.told;
 }
 
+/* True if the user asked for the run queue, or for no operation, which means all. */
+static bool wants_runqueue(const struct front *f)
+{
+	const struct options *o = f->options;
+
+	return !o->nr_ops || f->all_layers || any_of(i, o->nr_ops, o->ops[i].kind == OP_RUNQUEUE);
+}
+
 void ring_observe(struct front *f, const struct record *rec)
 {
 	struct record req = {.type = REQ_KEEP};
@@ -75,11 +85,15 @@ void ring_observe(struct front *f, const struct record *rec)
 		f->ring.slow = slow_calls_new();
 		know_ops(f);
 		req.req_keep.least_ns = SLOW_CALLS_UNKNOWN_NS;
+		req.req_keep.only_calls = !wants_runqueue(f);
 		front_request(f, &req);
+		req.req_keep.only_calls = 0;
 	}
 	if (!f->ring.slow)
 		return;
 	slow_calls_take(f->ring.slow, rec);
+	if (rec->type == REC_TICK && f->ring.names)
+		name_requests_send(f->ring.names);
 	while (rec->type == REC_TICK && slow_calls_changed(f->ring.slow, &req.req_keep))
 		front_request(f, &req);
 }
@@ -89,11 +103,60 @@ bool ring_keeps(struct front *f, struct rec_slow_call *call)
 	if (!f->ring.slow || !slow_calls_keeps(f->ring.slow, &call->call))
 		return false;
 	call->usual_ns = slow_calls_usual(f->ring.slow, call->call.op);
+	f->ring.kept = call->call;
 	return true;
+}
+
+bool ring_wants_stack(const struct front *f, const struct rec_stack *stack)
+{
+	const struct rec_call *call = &f->ring.kept;
+
+	return call->op && call->op == stack->op && call->tid == stack->tid &&
+	       stack->at_ns >= call->start_ns && stack->at_ns <= call->start_ns + call->raw_ns;
+}
+
+bool ring_is_syscall(const struct front *f, uint32_t op)
+{
+	const struct op *o = model_op_by_number(f->stream.model, op);
+
+	return o && o->layer == LAYER_SYSCALL;
+}
+
+void ring_stack(struct front *f, const struct rec_stack *s, const struct rec_frame *frames,
+		uint32_t nr)
+{
+	const bool calls = ring_is_syscall(f, s->op);
+	struct record rec = {.type = REC_WITNESS};
+	struct driver_host host;
+
+	if (!nr)
+		return;
+	rec.witness = (struct rec_witness){.op = s->op,
+					   .tid = s->tid,
+					   .at_ns = s->at_ns,
+					   .weight_ns = s->weight_ns,
+					   .kind = s->kind,
+					   .sleep = s->sleep,
+					   .epoch = SLOW_CALL_EPOCH,
+					   .nr_frames = calls ? 0 : nr,
+					   .frames = frames,
+					   .nr_kernel = s->nr_kernel,
+					   .kernel = s->kernel,
+					   .nr_callers = calls ? nr : 0,
+					   .callers = frames,
+					   .functions = s->functions};
+	front_feed(f, &rec);
+	if (!f->ring.names) {
+		host = front_driver_host(f);
+		f->ring.names = name_requests_new(&host);
+	}
+	for (uint32_t i = 0; f->ring.names && i < nr; i++)
+		name_requests_want_frame(f->ring.names, &frames[i], !calls && i + 1 == nr);
 }
 
 void ring_release(struct front *f)
 {
+	name_requests_free(f->ring.names);
 	slow_calls_free(f->ring.slow);
 }
 

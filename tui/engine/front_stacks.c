@@ -3,6 +3,7 @@
  * Send raw stack samples to the parser and pass the frames of its answers to the descent. The raw
  * bytes are never stored: they may hold secrets.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,14 @@
 #include "analysis/session/sleep_texts.h"
 #include "tui/engine/front_state.h"
 
-enum { STACK_KERNEL = 40 };
+enum { STACK_KERNEL = 40, FUNCTIONS_LINE = 2048 };
 
 /* A stack sample that the parser is unwinding. */
 struct pending_stack {
 	bool used;
 	struct rec_stack stack; /* its registers and words are not kept */
 	struct sleep_texts texts;
+	char functions[FUNCTIONS_LINE];
 	struct rec_frame kernel[STACK_KERNEL];
 };
 
@@ -66,6 +68,21 @@ void stacks_mappings_forget(struct front *f)
 		f->stacks->mappings_version = 0;
 }
 
+static bool is_of_slow_call(const struct rec_stack *stack)
+{
+	return stack->epoch == SLOW_CALL_EPOCH;
+}
+
+/* Pass on a stack of which `nr` frames are known. */
+static void pass_on(struct front *f, const struct rec_stack *stack, const struct rec_frame *frames,
+		    uint32_t nr)
+{
+	if (is_of_slow_call(stack))
+		ring_stack(f, stack, frames, nr);
+	else
+		driver_stack(f->stream.driver, stack, frames, nr);
+}
+
 /* Called when the parser has unwound the stack in slot `slot`. */
 static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 {
@@ -76,7 +93,8 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 
 	if (a->frames.error)
 		stacks_mappings_forget(f);
-	else if (driver_is_in_kernel(f->stream.driver))
+	else if (is_of_slow_call(&p->stack) ? ring_is_syscall(f, p->stack.op)
+					    : driver_is_in_kernel(f->stream.driver))
 		/* f0 is in the kernel: all frames of the program are its callers */
 		n = frames_callers(&a->frames, frames, DESCENT_MAX_WITNESS_FRAMES);
 	else if (!p->stack.cfa)
@@ -85,7 +103,7 @@ static void unwound(void *ctx, uint64_t slot, const struct parsed *a)
 					 frames, DESCENT_MAX_WITNESS_FRAMES);
 	else
 		n = frames_from_cfa(&a->frames, p->stack.cfa, frames, DESCENT_MAX_WITNESS_FRAMES);
-	driver_stack(f->stream.driver, &p->stack, frames, n);
+	pass_on(f, &p->stack, frames, n);
 	p->used = false;
 }
 
@@ -101,6 +119,8 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 	struct front_stacks *s = f->stacks;
 	struct pending_stack *p;
 
+	if (is_of_slow_call(stack) && !ring_wants_stack(f, stack))
+		return;
 	modules_want(f);
 	if (!s)
 		s = f->stacks = calloc(1, sizeof(*f->stacks));
@@ -108,7 +128,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 		reply.tag++;
 	if (!s || reply.tag == FRONT_MAX_STACKS || !stacks_mappings(f, stack->pid) ||
 	    !front_ask(f, PARSE_UNWIND, &req, &reply)) {
-		driver_stack(f->stream.driver, stack, NULL, 0);
+		pass_on(f, stack, NULL, 0);
 		return;
 	}
 	p = &s->pending[reply.tag];
@@ -120,4 +140,7 @@ void stacks_take(struct front *f, const struct rec_stack *stack)
 		memcpy(p->kernel, stack->kernel, p->stack.nr_kernel * sizeof(p->kernel[0]));
 	p->stack.kernel = p->kernel;
 	sleep_texts_keep(&p->texts, &p->stack.sleep);
+	snprintf(p->functions, sizeof(p->functions), "%s",
+		 stack->functions ? stack->functions : "");
+	p->stack.functions = p->functions;
 }

@@ -175,8 +175,10 @@ struct front_ring {
 	uint64_t lost;		 /* records that could not be written since the last one that was */
 	bool keeps;		 /* slow calls are kept without a ring, too */
 	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
-	bool clock_known;	 /* clock_ahead_ns is valid */
-	int64_t clock_ahead_ns;	 /* wall clock minus monotonic clock */
+	struct rec_call kept;	 /* the last one: its stacks follow; its texts are not valid */
+	struct name_requests *names; /* of the code in the stacks of kept calls */
+	bool clock_known;	     /* clock_ahead_ns is valid */
+	int64_t clock_ahead_ns;	     /* wall clock minus monotonic clock */
 };
 
 /* Messages to the user, and the failure that prevents an answer. */
@@ -301,12 +303,23 @@ bool phases_only(const struct front *f, uint32_t op);
 /* The option that a message about `w` names: "--begin " or "--end "; NULL if `w` is no edge. */
 const char *phases_option(const struct front *f, const struct watch *w);
 
+/* front_descent.c: the callbacks into the front. */
+struct driver_host front_driver_host(struct front *f);
+
 /* front_ring.c: append a record to the ring. */
 void ring_append(struct front *f, const struct record *rec);
 /* Learn from a record of the stream which calls are slow, and have the collector send these. */
 void ring_observe(struct front *f, const struct record *rec);
 /* True if a slow call is to be kept; fills in what is usual for it. */
 bool ring_keeps(struct front *f, struct rec_slow_call *call);
+/* True if a stack is one inside the last slow call that was kept. */
+bool ring_wants_stack(const struct front *f, const struct rec_stack *stack);
+/* Put such a stack into the stream, with its frames of the program: from f0's down, or, if f0 is a
+ * system call, its callers, innermost first. */
+void ring_stack(struct front *f, const struct rec_stack *stack, const struct rec_frame *frames,
+		uint32_t nr);
+/* True if the operation is a system call. */
+bool ring_is_syscall(const struct front *f, uint32_t op);
 void ring_release(struct front *f);
 
 /* front_aside.c: append a record to the part that is copied. */

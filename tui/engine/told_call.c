@@ -7,16 +7,22 @@
 #include "analysis/base/array.h"
 #include "analysis/latency/profile_record.h"
 #include "analysis/session/record_copy.h"
+#include "tui/engine/told_sites.h"
 
 enum {
 	MAX_NAMES = 65536,
-	FIRST_EPOCH = 1, /* of the first armed set of a descent */
+	MAX_TURNS = 1000,
 	VOTES = 20, /* a descent decides by the votes of several calls: this one votes as often */
 };
+
+/* Shorter parts of a call on the CPU need no samples. */
+#define WORTH_SAMPLES 0.05
 
 struct told_names {
 	struct record **list;
 	size_t nr, cap;
+	struct record **stacks; /* REC_WITNESS */
+	size_t nr_stacks, cap_stacks;
 };
 
 static struct told_names *told_names_new(void)
@@ -26,25 +32,59 @@ static struct told_names *told_names_new(void)
 
 static void told_names_free(struct told_names *n)
 {
-	for (size_t i = 0; n && i < n->nr; i++)
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->nr; i++)
 		free(n->list[i]);
-	if (n)
-		free(n->list);
+	for (size_t i = 0; i < n->nr_stacks; i++)
+		free(n->stacks[i]);
+	free(n->list);
+	free(n->stacks);
 	free(n);
+}
+
+static bool is_stack(const struct record *rec)
+{
+	return rec->type == REC_WITNESS && rec->witness.epoch == SLOW_CALL_EPOCH;
 }
 
 static int told_names_take(struct told_names *n, const struct record *rec)
 {
+	const bool stack = is_stack(rec);
 	struct record *copy;
 	int err;
 
-	if (rec->type != REC_MODULE && rec->type != REC_SYMBOL && rec->type != REC_BUILD_ID)
+	if (rec->type != REC_MODULE && rec->type != REC_SYMBOL && rec->type != REC_BUILD_ID &&
+	    !stack)
 		return 0;
 	copy = record_copy(rec);
-	err = copy ? array_append(n->list, n->nr, n->cap, MAX_NAMES, copy) : -ENOMEM;
+	if (!copy)
+		return -ENOMEM;
+	err = stack ? array_append(n->stacks, n->nr_stacks, n->cap_stacks, SLOW_LIST_MAX, copy)
+		    : array_append(n->list, n->nr, n->cap, MAX_NAMES, copy);
 	if (err)
 		free(copy);
 	return err == -E2BIG ? 0 : err;
+}
+
+/* True if the stack was seen inside the call. */
+static bool is_inside(const struct rec_witness *w, const struct rec_call *call)
+{
+	return w->op == call->op && w->tid == call->tid && w->at_ns >= call->start_ns &&
+	       w->at_ns <= call->start_ns + call->raw_ns;
+}
+
+void told_seen(const struct told_names *n, const struct rec_slow_call *slow, struct told_seen *out)
+{
+	*out = (struct told_seen){0};
+	for (size_t i = 0; i < n->nr_stacks; i++) {
+		const struct rec_witness *w = &n->stacks[i]->witness;
+
+		if (!is_inside(w, &slow->call))
+			continue;
+		out->sleeps += w->kind == WITNESS_SLEEP;
+		out->samples += w->kind == WITNESS_RUN;
+	}
 }
 
 int told_calls_init(struct told_calls *t)
@@ -92,9 +132,10 @@ static void ask(struct descent_driver *d, const struct model *m, const struct re
 	driver_take(d, &rec);
 }
 
-/* The descent begins once a profile has a call of the peak, and f0's call sites are known: of a
- * function whose callees were not timed they are not. */
-static void begin(struct descent_driver *d, const struct rec_op *op, const struct rec_call *call)
+/* The descent begins once a profile has a call of the peak, and f0's call sites are known: without
+ * stacks inside it they are not. */
+static void begin(struct descent_driver *d, const struct rec_op *op, const struct told_stacks *s,
+		  const struct rec_call *call)
 {
 	struct record sites = {.type = REC_CALLEES}, rec = {.type = REC_PROFILE};
 	struct profile_buckets buckets;
@@ -107,34 +148,97 @@ static void begin(struct descent_driver *d, const struct rec_op *op, const struc
 	profile_to_record(&one, op->op, &buckets, &rec.profile);
 	rec.profile.end_ns = rec.profile.armed_ns = call->latency_ns;
 	driver_take(d, &rec);
+	told_callees(d, s, call);
 	sites.callees.function = function_of(op);
 	sites.callees.error = op->layer == LAYER_SYSCALL ? 0 : -ENODATA;
 	driver_take(d, &sites);
 }
 
-/* Feed the call with its sleeps, as one that was made `later_ns` later. */
-static void tell(struct descent_driver *d, const struct rec_op *op,
-		 const struct rec_slow_call *slow, uint64_t later_ns)
+/* The stack with which this sleep of a call began; NULL: it was not recorded. */
+static const struct rec_witness *stack_of(const struct told_names *n, const struct rec_call *call,
+					  const struct rec_witness *sleep)
+{
+	struct record *const *found = find_first(i, n->stacks, n->nr_stacks,
+						 n->stacks[i]->witness.kind == WITNESS_SLEEP &&
+						     n->stacks[i]->witness.at_ns == sleep->at_ns &&
+						     is_inside(&n->stacks[i]->witness, call));
+
+	return found ? &(*found)->witness : NULL;
+}
+
+/* Let the samples stand for the time on the CPU, if that is known, else for at most the call. */
+static void weigh(struct told_stacks *s, const struct rec_call *call)
+{
+	uint64_t cpu = call->known & CALL_KNOWN_ONCPU ? call->oncpu_ns : call->latency_ns;
+
+	s->covers_cpu =
+	    (double)cpu < WORTH_SAMPLES * (double)call->latency_ns || 2 * s->run_ns > cpu;
+	if (!s->covers_cpu || !(call->known & CALL_KNOWN_ONCPU || s->run_ns > cpu))
+		return;
+	for (size_t i = 0; i < s->nr; i++) {
+		if (s->list[i].kind == WITNESS_RUN)
+			s->list[i].weight_ns = (uint64_t)((double)s->list[i].weight_ns *
+							  (double)cpu / (double)s->run_ns);
+	}
+}
+
+/* The sleeps and samples of a call, with their frames where there are any. 0 or -ENOMEM. */
+static int stacks_of(const struct told_names *n, const struct rec_slow_call *slow,
+		     struct told_stacks *s)
+{
+	s->list = calloc(slow->nr_sleeps + n->nr_stacks + 1, sizeof(*s->list));
+	if (!s->list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < slow->nr_sleeps; i++) {
+		const struct rec_witness *stack = stack_of(n, &slow->call, &slow->sleeps[i]);
+
+		s->list[s->nr++] = stack ? *stack : slow->sleeps[i];
+	}
+	for (size_t i = 0; i < n->nr_stacks; i++) {
+		const struct rec_witness *w = &n->stacks[i]->witness;
+
+		if (w->kind != WITNESS_RUN || !is_inside(w, &slow->call))
+			continue;
+		s->list[s->nr++] = *w;
+		s->run_ns += w->weight_ns;
+	}
+	weigh(s, &slow->call);
+	return 0;
+}
+
+/* Feed one sleep or sample; without frames it is one of the operation itself. */
+static void tell_stack(struct descent_driver *d, const struct rec_op *op,
+		       const struct rec_witness *w, uint64_t later_ns)
 {
 	const struct rec_frame f0 = {.module = function_of(op).module,
 				     .offset = function_of(op).offset,
 				     .function = function_of(op).offset};
-	struct record rec = {.type = REC_WITNESS};
+	struct record rec = {.type = REC_WITNESS, .witness = *w};
 
-	/* before the call, after which the descent has seen enough */
-	for (uint32_t i = 0; i < slow->nr_sleeps; i++) {
-		rec.witness = slow->sleeps[i];
-		rec.witness.at_ns += later_ns;
-		if (!rec.witness.nr_frames) {
-			rec.witness.frames = &f0;
-			rec.witness.nr_frames = 1;
-			rec.witness.partial = op->layer != LAYER_SYSCALL;
-		}
-		driver_take(d, &rec);
+	rec.witness.at_ns += later_ns;
+	if (!rec.witness.nr_frames) {
+		rec.witness.frames = &f0;
+		rec.witness.nr_frames = 1;
+		rec.witness.partial = op->layer != LAYER_SYSCALL;
 	}
-	rec = (struct record){.type = REC_CALL, .call = slow->call};
-	rec.call.epoch = FIRST_EPOCH;
+	driver_take(d, &rec);
+}
+
+/* Feed the call with what was seen inside it, as one that was made `later_ns` later. */
+static void tell(struct descent_driver *d, const struct told_stacks *s, const struct rec_op *op,
+		 const struct rec_call *call, uint64_t later_ns)
+{
+	struct rec_call_node nodes[DESCENT_MAX_SITES];
+	struct record rec = {.type = REC_CALL, .call = *call};
+
+	told_callees(d, s, call);
+	/* before the call, after which the descent has seen enough */
+	for (size_t i = 0; i < s->nr; i++)
+		tell_stack(d, op, &s->list[i], later_ns);
+	rec.call.epoch = driver_epoch(d);
 	rec.call.start_ns += later_ns;
+	rec.call.nodes = nodes;
+	rec.call.nr_nodes = told_nodes(d, function_of(op), s, nodes);
 	driver_take(d, &rec);
 }
 
@@ -143,9 +247,12 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 {
 	struct descent_driver *d = driver_new(NULL);
 	struct record rec = {.type = REC_OP, .op = *op}, symbol = {.type = REC_SYMBOL};
+	struct told_stacks stacks = {0};
 
-	if (!d)
+	if (!d || stacks_of(n, slow, &stacks)) {
+		driver_free(d);
 		return NULL;
+	}
 	symbol.symbol = (struct rec_symbol){.module = function_of(op).module,
 					    .offset = function_of(op).offset,
 					    .symbol = op->label,
@@ -156,9 +263,11 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 		driver_take(d, n->list[i]);
 	driver_take(d, &rec);
 	ask(d, m, op, &slow->call);
-	begin(d, op, &slow->call);
-	for (uint64_t i = 0; i < VOTES; i++)
-		tell(d, op, slow, i * 2 * (slow->call.raw_ns + slow->call.latency_ns));
+	begin(d, op, &stacks, &slow->call);
+	for (uint64_t i = 0; i < MAX_TURNS && !driver_over(d); i++)
+		tell(d, &stacks, op, &slow->call,
+		     i * 2 * (slow->call.raw_ns + slow->call.latency_ns));
 	driver_stop(d);
+	free(stacks.list);
 	return d;
 }

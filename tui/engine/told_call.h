@@ -10,8 +10,16 @@
 #include "analysis/session/record.h"
 #include "tui/engine/descent_driver.h"
 
-/* The records of a session by which code is named: modules, symbols. */
+/* The records of a session by which code is named (modules, symbols), and the stacks inside slow
+ * calls. */
 struct told_names;
+
+/* How many stacks were recorded inside a call. */
+struct told_seen {
+	uint32_t sleeps;  /* where it slept */
+	uint32_t samples; /* where it ran */
+};
+void told_seen(const struct told_names *n, const struct rec_slow_call *slow, struct told_seen *out);
 
 /* The slow calls of a stream, with what names their code. */
 struct told_calls {

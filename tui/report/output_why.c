@@ -10,7 +10,7 @@
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
-enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 3 };
+enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 4 };
 
 /* Shorter parts of a call are not worth a line about what was not seen of them. */
 #define WORTH_A_LINE 0.05
@@ -31,6 +31,7 @@ int why_told_init(struct why_told *t, struct model *m, const struct told_names *
 {
 	int err = -ENOMEM;
 
+	t->names = names;
 	t->driver = told_call(names, m, c->op, c->call);
 	t->report = (struct descend_report){
 	    .model = m, .driver = t->driver, .op = c->op->op, .asked = c->op->label};
@@ -53,22 +54,31 @@ void why_told_release(struct why_told *t)
 }
 
 /* What was not recorded of a call, a sentence each. Returns their number. */
-static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN][TEXT_BYTES])
+static unsigned int not_seen(const struct told_names *names, const struct slow_list_call *c,
+			     char text[NOT_SEEN][TEXT_BYTES])
 {
 	const struct rec_slow_call *s = c->call;
+	struct told_seen seen;
 	unsigned int n = 0;
 
-	if (s->missing & SLOW_NO_SAMPLES &&
-	    (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns)
+	told_seen(names, s, &seen);
+	if (!(s->call.known & CALL_KNOWN_ONCPU))
+		snprintf(
+		    text[n++], TEXT_BYTES,
+		    "the scheduler was not watched then, so that it is not known when the call "
+		    "ran, slept or waited for a CPU");
+	if (!seen.samples && (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns)
 		snprintf(text[n++], TEXT_BYTES,
 			 "its time on the CPU (%s) was not sampled, so that its code is not known",
 			 format_time(s->call.oncpu_ns).s);
-	if (s->missing & SLOW_NO_STACKS && s->nr_sleeps)
-		snprintf(text[n++], TEXT_BYTES,
-			 c->op->layer == LAYER_SYSCALL
-			     ? "no stack was taken, so that its callers are not known"
-			     : "no stacks were taken where it slept, so that the calls inside it "
-			       "are not known");
+	if (seen.sleeps < s->nr_sleeps)
+		snprintf(
+		    text[n++], TEXT_BYTES,
+		    c->op->layer == LAYER_SYSCALL
+			? "no stack was taken where it slept, so that its callers are not known"
+			: "no stack was taken at %u of its %u sleeps, so that the calls inside "
+			  "it are not known there",
+		    s->nr_sleeps - seen.sleeps, s->nr_sleeps);
 	if (s->missing & SLOW_SLEEPS && s->blocked > s->nr_sleeps)
 		snprintf(text[n++], TEXT_BYTES, "only the %u longest of its %u sleeps were kept",
 			 s->nr_sleeps, s->blocked);
@@ -76,6 +86,13 @@ static unsigned int not_seen(const struct slow_list_call *c, char text[NOT_SEEN]
 }
 
 /* ---- JSON */
+
+/* Which functions a call went through is known by its stacks alone. */
+static void set_evidence(json_t *o)
+{
+	if (json_object_get(o, "evidence"))
+		json_put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)));
+}
 
 /* The paths without the numbers of votes and waits: a descent into one call counts it repeatedly.
  */
@@ -93,7 +110,11 @@ static json_t *paths_json(const struct why_told *t)
 			json_object_del(frame, "maxcount");
 			json_object_del(frame, "decisions");
 			json_object_del(frame, "records");
+			if (k)
+				set_evidence(frame);
 		}
+		if (json_array_size(json_object_get(path, "frames")) > 1)
+			set_evidence(path);
 	}
 	return paths;
 }
@@ -102,7 +123,7 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 {
 	json_t *o = json_object(), *missing = json_array();
 	char text[NOT_SEEN][TEXT_BYTES], at[64];
-	unsigned int n = not_seen(c, text);
+	unsigned int n = not_seen(r->names, c, text);
 	struct why_told t;
 
 	if (why_told_init(&t, r->model, r->names, c)) {
@@ -157,7 +178,7 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 void why_sentence(struct buf *line, const struct why_told *t, const struct slow_list_call *c)
 {
 	char text[NOT_SEEN][TEXT_BYTES];
-	unsigned int n = not_seen(c, text);
+	unsigned int n = not_seen(t->names, c, text);
 
 	put_head(line, c);
 	report_causes(line, &t->report, &t->result);
@@ -196,7 +217,7 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 		    const struct output_options *o)
 {
 	char text[NOT_SEEN][TEXT_BYTES];
-	unsigned int n = not_seen(c, text);
+	unsigned int n = not_seen(r->names, c, text);
 	struct buf line = {.max = LINE_MAX_BYTES};
 	struct why_told t;
 	int err = why_told_init(&t, r->model, r->names, c);

@@ -25,6 +25,7 @@ int output_why_text(const struct why_report *r, const struct output_options *o, 
 
 /* The answer about one call. */
 struct why_told {
+	const struct told_names *names;
 	struct descend_report report;
 	struct descent_driver *driver;
 	struct descent_result result;

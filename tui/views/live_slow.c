@@ -12,6 +12,8 @@
 
 enum { SENTENCE_BYTES = 1 << 16, NO_PEAK = -1 /* no peak has this number */ };
 
+#define SETTLED_NS 5000000000ull
+
 /* Why a call was slow, once it was found out. */
 struct live_slow_why {
 	uint64_t number; /* of the call, from 1; 0: unused */
@@ -44,14 +46,20 @@ static void find_why(const struct live_slow *l, const struct slow_list_call *c, 
 	why_told_release(&t);
 }
 
-/* The same, remembered: a call's story does not change. */
+/* True if the stacks inside a call, and the names of their functions, have come: they follow it. */
+static bool is_settled(const struct live_slow *l, const struct rec_call *call)
+{
+	return model_elapsed_ns(model_of(l)) > call->start_ns + call->raw_ns + SETTLED_NS;
+}
+
+/* The same, remembered: then a call's story does not change any more. */
 static const char *why_of(struct live_slow *l, const struct slow_list_call *c, uint64_t number)
 {
 	struct live_slow_why *w = &l->why[number % SCREEN_SLOW_CALLS_MAX];
 
 	if (w->number != number)
 		find_why(l, c, w->text, sizeof(w->text));
-	w->number = number;
+	w->number = is_settled(l, &c->call->call) ? number : 0;
 	return w->text;
 }
 
