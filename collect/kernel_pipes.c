@@ -108,18 +108,22 @@ static struct pipe_end_known *pipe_known(struct kernel_side *k, const struct pip
 static const struct pipe_end_known *end_find(struct kernel_side *k,
 					     const struct pipe_end_known *key)
 {
+	static const struct pipe_end_known not_looked_up;
 	struct pipe_end_known *p = pipe_known(k, key);
 	struct pipe_search s = {.nr = 0};
 	const struct pt_pipe_end *end;
 	uint64_t now = now_ns();
 
+	if (p && now - p->at_ns < KNOWN_NS)
+		return p->pid ? p : NULL;
+	if (!scan_pace_allows(&k->scans, now))
+		return &not_looked_up;
 	if (!p)
 		p = &k->pipes[k->next_pipe++ % PIPES_KNOWN];
-	else if (now - p->at_ns < KNOWN_NS)
-		return p->pid ? p : NULL;
 	*p = *key;
 	p->at_ns = now;
 	end = ends_read(k, &p->sought, &s) ? NULL : only_process(&s, p->self, p->mode);
+	k->scans.owed_ns += now_ns() - now;
 	if (!end)
 		return NULL;
 	p->pid = end->tgid;
@@ -145,4 +149,13 @@ const struct pipe_end_known *kernel_socket(struct kernel_side *k, const struct p
 	return end_find(k, &(struct pipe_end_known){.sought = *sought,
 						    .mode = PT_PIPE_READS | PT_PIPE_WRITES,
 						    .self = self});
+}
+
+const char *pipe_end_text(const struct pipe_end_known *end, char *out, size_t n)
+{
+	if (end->pid)
+		snprintf(out, n, "%s %u", end->comm, end->pid);
+	else
+		snprintf(out, n, "a process that was not looked up");
+	return out;
 }

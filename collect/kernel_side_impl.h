@@ -46,8 +46,9 @@ struct kernel_side {
 	struct bpf_link *files; /* iterator over the open files of all processes */
 	struct pipe_end_known pipes[PIPES_KNOWN];
 	unsigned int next_pipe; /* the one that is replaced next */
-	uint32_t wanted;	/* layers that were last asked for */
-	bool waits;		/* the tracepoints of the tracing of waits are wanted */
+	struct scan_pace scans;
+	uint32_t wanted; /* layers that were last asked for */
+	bool waits;	 /* the tracepoints of the tracing of waits are wanted */
 	struct ring_buffer *waits_ring;
 	struct bpf_link *waits_tasks; /* task iterator */
 	kernel_waits_fn waits_each;

@@ -155,22 +155,22 @@ static bool is_loopback(int family, const unsigned char *a)
 static void unix_name(struct kernel_side *k, const struct pt_object *o, uint32_t pid, char *name,
 		      size_t n)
 {
-	char comm[TARGET_COMM] = "", path[PT_SOCKET_PATH + 1];
-	const struct pipe_end_known *end;
+	char comm[TARGET_COMM] = "", who[64] = "", path[PT_SOCKET_PATH + 1];
+	const struct pipe_end_known *end = NULL;
 	uint32_t peer = o->peer_pid;
 
 	snprintf(path, sizeof(path), "%.*s", PT_SOCKET_PATH - 1,
 		 o->path[0] ? o->path : o->path + 1);
-	if (!peer && o->room && o->peer_inode) {
+	if (!peer && o->room && o->peer_inode)
 		end = kernel_socket(k, &(struct pt_sought){.inode = o->peer_inode}, pid);
-		peer = end ? end->pid : 0;
-	}
 	if (peer && peer != pid)
 		target_thread_comm((pid_t)peer, (pid_t)peer, comm, sizeof(comm));
-	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path,
-		 comm[0] ? " of " : "", comm);
 	if (comm[0])
-		snprintf(name + strlen(name), n - strlen(name), " %u", peer);
+		snprintf(who, sizeof(who), "%s %u", comm, peer);
+	else if (end)
+		pipe_end_text(end, who, sizeof(who));
+	snprintf(name, n, "Unix socket%s%s%s%s", path[0] ? o->path[0] ? " " : " @" : "", path,
+		 who[0] ? " of " : "", who);
 }
 
 /* The kind and name of a socket as the kernel recorded it: its peer, and whether the peer is
@@ -393,8 +393,7 @@ uint32_t sleep_queue(struct kernel_side *k, const struct pt_record_sleep *r, str
 		s->room = end->room;
 		s->overflows = end->dropped;
 	}
-	snprintf(holder, n, "%s %u", end->comm, end->pid);
-	s->holder = holder;
+	s->holder = pipe_end_text(end, holder, n);
 	return end->pid;
 }
 

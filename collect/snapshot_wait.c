@@ -370,8 +370,7 @@ void snapshot_pipe(struct kernel_side *k, const struct pt_task_now *t,
 	end = kernel_pipe_end(k, inode, writes, t->tgid);
 	if (!end)
 		return;
-	snprintf(text->waker, sizeof(text->waker), "%s %u", end->comm, end->pid);
-	out->sleep.waker = text->waker;
+	out->sleep.waker = pipe_end_text(end, text->waker, sizeof(text->waker));
 	if (!writes && end->is_child)
 		out->awaits = AWAITS_CHILD;
 }
