@@ -135,6 +135,21 @@ static void sampled_callee(const struct descent *d, uint32_t node, const struct 
 	path->looped.own = (all - callees) * LOOPED_PART > all;
 }
 
+/*
+ * If the callee is only on the way to another function, in whose own code most of these samples
+ * ended, names that one.
+ */
+static void name_the_end(struct descent_path *path)
+{
+	const struct descent_below *end = &path->below[0];
+
+	if (path->cause.kind != CAUSE_UNMEASURED || !path->looped.function.module ||
+	    !path->nr_below || end->own || end->share * LOOPED_PART <= path->share)
+		return;
+	path->looped.function = end->function;
+	path->looped.share = end->share;
+}
+
 /* Returns true if samples may name the callee that has most of the time of this path. */
 static bool is_named_by_samples(const struct descent *d, const struct descent_path *path,
 				const struct witness_set *set)
@@ -175,8 +190,10 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 	/* the function's own code is reported by its source lines */
 	if (path->nr_below == 1 && path->below[0].own)
 		path->nr_below = 0;
-	if (is_named_by_samples(b->d, path, &set) && t->all_ns)
+	if (is_named_by_samples(b->d, path, &set) && t->all_ns) {
 		sampled_callee(b->d, node, &set, t->all_ns, path, t);
+		name_the_end(path);
+	}
 	free(t);
 }
 

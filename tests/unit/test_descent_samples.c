@@ -92,27 +92,52 @@ static void test_untimed_callee(void **state)
 	}
 }
 
-/* The samples are below a callee of the callee: that it is on the way is no root cause. */
+/* An answer about calls in which a cannot be timed, and samples that end in one of `below`. */
+static void ask_below(struct bench *b, const char *const *below, int nr, struct descent_result *r)
+{
+	bench_begin(b);
+	site(b, '0', 'a')->flags = 0;
+	start(b, false);
+	for (int i = 0; i < 20; i++) {
+		stack(b, i % 10 ? below[i % nr] : "a", 9 * MS, NULL);
+		CALL(b, 10 * MS, NOTHING);
+	}
+	CALLS(80, b, 10 * MS, NOTHING);
+	assert_int_equal(descent_result(b->d, r), 0);
+	assert_int_equal(r->paths[0].cause.kind, CAUSE_UNMEASURED);
+}
+
+/* The samples are below callees of the callee: that it is on the way is no root cause. */
 static void test_untimed_callee_on_the_way(void **state)
 {
+	static const char *const below[] = {"ab", "ac", "ad"};
 	struct descent_result r;
 	struct bench b;
 
-	bench_begin(&b);
-	site(&b, '0', 'a')->flags = 0;
-	start(&b, false);
-	for (int i = 0; i < 20; i++) {
-		stack(&b, i % 10 ? "ab" : "a", 9 * MS, NULL);
-		CALL(&b, 10 * MS, NOTHING);
-	}
-	CALLS(80, &b, 10 * MS, NOTHING);
-	assert_int_equal(descent_result(b.d, &r), 0);
-	assert_int_equal(r.paths[0].cause.kind, CAUSE_UNMEASURED);
+	ask_below(&b, below, 3, &r);
 	assert_int_equal(r.paths[0].looped.function.offset, code('a').offset);
 	assert_int_equal(r.status, DESCENT_PARTLY);
 	assert_true(r.named < 0.01 && r.missing.unmeasured > 0.99);
 	descent_result_release(&r);
 	bench_end(&b);
+}
+
+/* The samples end in one function below the callee: that one is the cause. */
+static void test_untimed_callee_leads_to_one(void **state)
+{
+	static const char *const below[] = {"ab", "acb"};
+	struct descent_result r;
+	struct bench b;
+
+	for (int nr = 1; nr <= 2; nr++) {
+		ask_below(&b, below, nr, &r);
+		assert_int_equal(r.paths[0].looped.function.offset, code('b').offset);
+		assert_int_equal(r.status, DESCENT_ROOT_CAUSE);
+		assert_true(r.named > 0.85 && r.named < 0.95);
+		assert_true(r.missing.unmeasured > 0.05 && r.missing.unmeasured < 0.15);
+		descent_result_release(&r);
+		bench_end(&b);
+	}
 }
 
 /*
@@ -406,6 +431,7 @@ int main(void)
 	    cmocka_unit_test(test_one_sample_in_the_kernel),
 	    cmocka_unit_test(test_untimed_callee),
 	    cmocka_unit_test(test_untimed_callee_on_the_way),
+	    cmocka_unit_test(test_untimed_callee_leads_to_one),
 	    cmocka_unit_test(test_recursive_callee),
 	    cmocka_unit_test(test_hot_callee),
 	    cmocka_unit_test(test_hot_callee_outside_of_the_loop),
