@@ -104,23 +104,16 @@ int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_c
 static void lose(struct descent *d, struct fnode *n, enum fnode_lost reason)
 {
 	struct fnode *caller = &d->tree.node[n->parent];
-	struct function_sites *f = fnode_function(&d->tree, n->parent);
 	bool was_live = n->live;
 
 	n->state = reason == FNODE_BLOWN ? FNODE_HOT : FNODE_UNTIMED;
 	n->live = n->kept = false;
-	caller->unmeasured = true;
-	caller->hot_loop |= reason == FNODE_BLOWN && n->in_loop;
+	fnode_give_up(&d->tree, n->id);
 	fnode_reset_votes(&d->tree, n->parent);
 	/* Until there are new votes, let the answer end with the caller. */
 	caller->self_kept[CANDIDATE_SELF] |= was_live && caller->live;
 	for (uint32_t id = n->id + 1; was_live && id < d->tree.nr_nodes; id++)
 		d->tree.node[id].live &= d->tree.node[d->tree.node[id].parent].live;
-	if (n->site == NO_INDEX || n->only_callee || n->last != n->site || !f)
-		return;
-	f->sites[n->site].flags &= ~(uint32_t)CALL_SITE_TIMED;
-	if (reason == FNODE_BLOWN)
-		f->sites[n->site].flags |= SITE_IS_HOT;
 }
 
 void descent_lose_armed(struct descent *d)

@@ -490,6 +490,7 @@ void descent_progress(const struct descent *d, struct descent_progress *out)
 	    .calls_used = d->calls_used,
 	    .armed = d->phase == PHASE_RUN ? d->nr_armed : 0,
 	    .decisions = d->decisions,
+	    .contradicted = d->tree.contradicted,
 	};
 	if (d->phase == PHASE_IDLE)
 		return;

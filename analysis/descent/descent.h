@@ -147,13 +147,14 @@ const struct profile *descent_start_profile(const struct descent *d);
 /* Progress of a descent, for the screen. Cheap to compute. */
 struct descent_progress {
 	enum descent_status status;
-	unsigned int rounds;	 /* number of times that a new set was armed */
-	uint64_t calls_used;	 /* in-peak calls that were counted */
-	unsigned int armed;	 /* armed fnodes now */
-	unsigned int decisions;	 /* decisions taken so far */
-	unsigned int until_next; /* in-peak calls until the next decision */
-	uint64_t start_calls;	 /* calls in the start profile */
-	uint64_t witnesses;	 /* stack samples inside in-peak calls */
+	unsigned int rounds;	   /* number of times that a new set was armed */
+	uint64_t calls_used;	   /* in-peak calls that were counted */
+	unsigned int armed;	   /* armed fnodes now */
+	unsigned int decisions;	   /* decisions taken so far */
+	unsigned int until_next;   /* in-peak calls until the next decision */
+	uint64_t start_calls;	   /* calls in the start profile */
+	uint64_t witnesses;	   /* stack samples inside in-peak calls */
+	unsigned int contradicted; /* functions whose saved votes new calls contradicted */
 };
 void descent_progress(const struct descent *d, struct descent_progress *out);
 

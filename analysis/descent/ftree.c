@@ -220,6 +220,11 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	return made;
 }
 
+static bool is_given_up(uint32_t state)
+{
+	return state == FNODE_HOT || state == FNODE_UNTIMED;
+}
+
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent)
 {
 	struct fnode *n;
@@ -238,6 +243,8 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 	for (int i = 0; i < CANDIDATES; i++)
 		n->own[i] = n->saved.own[i] = saved->own[i];
 	n->decisions = (unsigned int)saved->decisions;
+	if (is_given_up(saved->state))
+		n->state = (enum descent_node_state)saved->state;
 	return id;
 }
 
@@ -256,6 +263,21 @@ static bool calls_the_same(const struct ftree *t, const struct fnode *n,
 		return false;
 	return n->last_key || n->function == NO_INDEX || !s->callee.module ||
 	       code_equal(s->callee, callee_key(t, n));
+}
+
+void fnode_give_up(struct ftree *t, uint32_t node)
+{
+	const struct fnode *n = &t->node[node];
+	struct fnode *caller = &t->node[n->parent];
+	struct function_sites *f = fnode_function(t, n->parent);
+
+	caller->unmeasured = true;
+	caller->hot_loop |= n->state == FNODE_HOT && n->in_loop;
+	if (n->site == NO_INDEX || n->only_callee || n->last != n->site || !f)
+		return;
+	f->sites[n->site].flags &= ~(uint32_t)CALL_SITE_TIMED;
+	if (n->state == FNODE_HOT)
+		f->sites[n->site].flags |= SITE_IS_HOT;
 }
 
 /* Binds the restored fnodes under `parent`, whose call sites are known now. Returns 0. */
@@ -278,6 +300,8 @@ static int ftree_bind(struct ftree *t, uint32_t parent)
 			continue;
 		}
 		bind(t, n, site, last);
+		if (is_given_up(n->state)) /* as in the session that was saved */
+			fnode_give_up(t, id);
 	}
 	return 0;
 }
@@ -385,6 +409,7 @@ void fnode_drop_saved_votes(struct ftree *t, uint32_t node)
 		same &= t->node[id].state != FNODE_ARMED || votes_as_saved(n, &t->node[id]);
 	if (same)
 		return;
+	t->contradicted++;
 	n->votes -= n->saved.votes;
 	n->saved.votes = 0;
 	for (int i = 0; i < CANDIDATES; i++) {

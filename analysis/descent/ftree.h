@@ -145,8 +145,9 @@ struct ftree {
 	uint32_t nr_nodes, cap_nodes;
 	struct function_sites *function;
 	uint32_t nr_functions, cap_functions;
-	uint32_t *slot;	 /* hash table: function numbers by key */
-	size_t nr_sites; /* call sites of all functions */
+	uint32_t *slot;		   /* hash table: function numbers by key */
+	size_t nr_sites;	   /* call sites of all functions */
+	unsigned int contradicted; /* functions whose saved votes were dropped */
 	size_t tried_bytes;
 };
 
@@ -201,6 +202,9 @@ bool fnode_tried(const struct fnode *n, uint32_t site);
 void fnode_set_tried(struct fnode *n, uint32_t site, bool tried);
 /* Returns true if all callees are armed or measured, as far as possible. */
 bool fnode_complete(const struct ftree *t, uint32_t node);
+/* After the state of a bound fnode has become FNODE_HOT or FNODE_UNTIMED: its call site is not
+ * armed on other paths either, and the caller is not measured in full. */
+void fnode_give_up(struct ftree *t, uint32_t node);
 /*
  * Resets the votes of a function and its callees. Needed when the set of candidates has changed,
  * because earlier votes compared other candidates.

@@ -256,6 +256,7 @@ static void test_resume(void **state)
 	struct bench b, c;
 	struct saved s;
 	struct descent_result r;
+	struct descent_progress p;
 
 	bench_begin(&b);
 	chain(&b);
@@ -283,6 +284,8 @@ static void test_resume(void **state)
 	assert_int_equal(r.paths[0].nr_siblings, 0);
 	assert_int_equal(r.calls_used, 40);
 	descent_result_release(&r);
+	descent_progress(c.d, &p);
+	assert_int_equal(p.contradicted, 0);
 	buf_release(&s.frames);
 	bench_end(&c);
 	bench_end(&b);
@@ -424,6 +427,7 @@ static void begin_resumed(struct bench *b, const struct saved *s)
 static void test_resume_on_another_path(void **state)
 {
 	for (unsigned int rounds = 2; rounds <= 12; rounds += 5) {
+		struct descent_progress p;
 		struct descent_result r;
 		struct bench b, c;
 		struct saved s;
@@ -445,6 +449,8 @@ static void test_resume_on_another_path(void **state)
 		UNTIL_DONE(&c, P("x", 9900 * US));
 		expect_done(&c, DESCENT_ROOT_CAUSE);
 		expect_path(&c, 0, "x", CAUSE_OWN_CODE);
+		descent_progress(c.d, &p);
+		assert_true(p.contradicted > 0);
 		bench_end(&c);
 		begin_resumed(&c, &s);
 		for (int i = 0; i < 600 && !c.done; i++) {
@@ -491,6 +497,40 @@ static void test_resume_of_own_code(void **state)
 	bench_end(&c);
 	buf_release(&s.frames);
 	bench_end(&b);
+}
+
+/* What could not be timed in the session that was saved is not armed again. */
+static void test_resume_of_lost_sites(void **state)
+{
+	for (int reason = FNODE_BLOWN; reason <= FNODE_REFUSED; reason++) {
+		struct descent_result r;
+		struct bench b, c;
+		struct saved s;
+		unsigned int lost = 0;
+
+		branches(&b);
+		start(&b, true);
+		run_chain(&b, 2);
+		lose(&b, "ay", (enum fnode_lost)reason);
+		save(&b, &s);
+		begin_resumed(&c, &s);
+		assert_non_null(armed(&c, "ab"));
+		for (int call = 0; call < 400 && !c.done; call++) {
+			assert_null(armed(&c, "ay"));
+			CALL(&c, 10 * MS, CHAIN_CALL);
+		}
+		expect_done(&c, DESCENT_ROOT_CAUSE);
+		expect_path(&c, 0, "abcd", CAUSE_OWN_CODE);
+		assert_int_equal(descent_result(c.d, &r), 0);
+		for (unsigned int i = 0; i < r.nr_nodes; i++)
+			lost +=
+			    r.nodes[i].state == (reason == FNODE_BLOWN ? FNODE_HOT : FNODE_UNTIMED);
+		assert_int_equal(lost, reason == FNODE_BLOWN); /* the answer lists those */
+		descent_result_release(&r);
+		buf_release(&s.frames);
+		bench_end(&c);
+		bench_end(&b);
+	}
 }
 
 /* What is saved again before a call was measured is as much as before. */
@@ -908,6 +948,7 @@ int main(void)
 	    cmocka_unit_test(test_resume_of_a_finished_one),
 	    cmocka_unit_test(test_resume_on_another_path),
 	    cmocka_unit_test(test_resume_of_own_code),
+	    cmocka_unit_test(test_resume_of_lost_sites),
 	    cmocka_unit_test(test_resume_twice),
 	    cmocka_unit_test(test_resume_of_another_build),
 	    cmocka_unit_test(test_resume_compares_distributions),

@@ -371,6 +371,23 @@ static void take_refused(struct descent_driver *d, const struct rec_refused *r)
 	finish(d);
 }
 
+/* Say once that votes of a saved descent were dropped. The note is in the stream. */
+static void note_contradicted(struct descent_driver *d)
+{
+	struct record rec = {.type = REC_NOTE};
+	struct descent_progress p;
+
+	descent_progress(d->descent, &p);
+	if (!p.contradicted || d->contradicted || !d->live)
+		return;
+	d->contradicted = true;
+	rec.note = (struct rec_note){
+	    NOTE_WARNING,
+	    "saved votes that the new calls contradict were dropped: these calls take "
+	    "another path than the saved ones, which is measured from where it leaves theirs"};
+	d->host.feed(d->host.ctx, &rec);
+}
+
 void driver_take(struct descent_driver *d, const struct record *rec)
 {
 	bool first = rec->type == REC_DESCENT && (!d->asked || rec->descent.op != d->ask.op);
@@ -437,6 +454,7 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 		start_feed(d);
 	if (err == -ENOMEM && d->live)
 		d->host.message(d->host.ctx, "out of memory: the descent is incomplete");
+	note_contradicted(d);
 	pump(d);
 }
 

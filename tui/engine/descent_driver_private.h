@@ -94,6 +94,7 @@ struct descent_driver {
 	const struct descent_result *kept; /* of a view: its answer */
 	bool arm_waits;			   /* arming waits for entries of callees */
 	bool unacknowledged;		   /* no REC_ACK yet for the last arming */
+	bool contradicted;		   /* it was noted that saved votes were dropped */
 	uint32_t epoch;
 	uint32_t nr_armed;
 	struct descent_armed armed[DESCENT_MAX_SITES];
