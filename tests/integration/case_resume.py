@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A saved descent goes on with a live target, or is refused in one line."""
+import shutil
 import struct
 
 from descents import *
@@ -131,6 +132,35 @@ def another_build():
         _, replayed = run_peaktop("descend", "-r", further + build, "--json")
         equal("the replay", replayed.document(), document)
         other.end()
+
+
+@case("a stripped copy of the program goes on by the offsets of its build; another program of the same name is refused, though it has the function")
+def of_the_same_name():
+    path, copies = session("before"), scratch()
+    copy, other = os.path.join(copies, "descend_chain"), os.path.join(copies, "other", "descend_chain")
+    t = chain()
+    interrupted_descent(t, path)
+    t.end()
+    os.chmod(copies, 0o755)
+    os.mkdir(os.path.dirname(other))
+    if shutil.which("strip") is None:
+        raise Skip("there is no strip")
+    subprocess.run(["strip", "-o", copy, os.path.join(TARGETS, "descend_chain")], check=True)
+    shutil.copy(os.path.join(TARGETS, "modes"), other)
+    t = Target(copy, 8, 300, 3000)
+    t.go()
+    with NothingLeft(t.pid):
+        status, program = run_peaktop("resume", path, "-p", t.pid, "--json", "--even-if-changed", *FAST)
+    check(status in (0, 1), "exit status %d: %s" % (status, program.error_text()))
+    notes = program.document()["notes"]
+    check(any("goes on with a saved one" in note for note in notes), notes)
+    check(not any("another build" in note for note in notes), notes)
+    t.end()
+    t = Target(other, 300, 1000, 1, "s:500:1")
+    t.go()
+    with NothingLeft(t.pid):
+        line = refused(path, "-p", t.pid)
+    check("is another program than that of the session" in line and "other functions" in line, line)
 
 
 def short_run(verb, *args):

@@ -132,6 +132,7 @@ static void functions(void **state)
 	    {.module = HERE_PROGRAM, .offset = 0x10, .symbol = "twin", .function = "twin"},
 	    {.module = HERE_PROGRAM, .offset = 0x20, .symbol = "twin", .function = "twin"}};
 	struct rec_code site = {PROGRAM, 0x140}, elsewhere = {LIBRARY, 0x140};
+	unsigned int of;
 
 	saved_places_want(places, (struct rec_code){PROGRAM, 0x100}, &host);
 	saved_places_want(places, (struct rec_code){PROGRAM, 0x100}, &host); /* once is enough */
@@ -149,6 +150,11 @@ static void functions(void **state)
 	assert_false(saved_places_ready(places));
 	answer(1, twins, 2);
 	assert_true(saved_places_ready(places));
+	/* of "twin" and "removed" */
+	assert_int_equal(saved_places_found(places, (struct rec_code){PROGRAM, 0x100}, &of), 1);
+	assert_int_equal(of, 2);
+	assert_int_equal(saved_places_found(places, (struct rec_code){LIBRARY, 0x700}, &of), 0);
+	assert_int_equal(of, 0);
 	expect_function((struct rec_code){PROGRAM, 0x100}, HERE_PROGRAM, 0x1180);
 	expect_function((struct rec_code){LIBRARY, 0x700}, HERE_LIBRARY, 0x700);
 	expect_function((struct rec_code){0, 0}, 0, 0); /* whatever a pointer calls */

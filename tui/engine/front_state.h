@@ -358,6 +358,9 @@ int front_driver_init(struct front *f);
 /* saved_descent.c: false if the target is another program than that of the descent to go on with;
  * this is the failure of the run. True if there is none. */
 bool saved_descent_allows(struct front *f);
+/* The function of the descent to go on with, if this watch is for it and the target has the same
+ * build of its module, which may lack the name. False: there is none. */
+bool saved_descent_place(const struct front *f, const struct watch *w, struct rec_code *place);
 
 /* front_search.c */
 void search_release(struct front *f);

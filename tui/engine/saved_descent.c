@@ -178,11 +178,32 @@ bool saved_descent_allows(struct front *f)
 	return false;
 }
 
+bool saved_descent_place(const struct front *f, const struct watch *w, struct rec_code *place)
+{
+	const struct rec_descent *ask = f->resumes ? driver_asked(f->resumes->driver) : NULL;
+	const struct module_origin *was, *is;
+
+	was = ask ? driver_module_identity(f->resumes->driver, ask->function.module) : NULL;
+	if (!was || !w->from_command_line || w->edge)
+		return false;
+	for (uint32_t m = 1; m <= driver_nr_modules(f->stream.driver); m++) {
+		is = driver_module_identity(f->stream.driver, m);
+		if (!is || !module_is_same(was, is))
+			continue;
+		*place = (struct rec_code){m, ask->function.offset};
+		return true;
+	}
+	return false;
+}
+
 static bool ask_parser(void *ctx, enum parse_type type, struct parse_request *req,
 		       const struct parser_reply *reply)
 {
 	return front_ask(ctx, type, req, reply);
 }
+
+/* So many functions must be missing to tell another program from another build. */
+enum { OTHERS_TO_COMPARE = 2 };
 
 struct search {
 	struct saved_places *places;
@@ -201,7 +222,8 @@ static int want_function(void *ctx, const struct record *rec)
 int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n)
 {
 	struct search search = {.host = {.ctx = f, .ask = ask_parser}};
-	struct rec_code f0 = driver_asked(s->driver)->function;
+	struct rec_code f0_was = driver_asked(s->driver)->function, f0 = f0_was;
+	unsigned int others, here;
 	const struct module_origin *of_f0 = driver_module_identity(s->driver, f0.module);
 
 	if (!s->places) {
@@ -215,8 +237,17 @@ int saved_descent_match(struct saved_descent *s, struct front *f, char *why, siz
 	}
 	if (!saved_places_ready(s->places))
 		return -EAGAIN;
-	if (saved_places_function(s->places, &f0))
-		return 0;
+	if (saved_places_function(s->places, &f0)) {
+		here = saved_places_found(s->places, f0_was, &others);
+		if (here || others < OTHERS_TO_COMPARE)
+			return 0;
+		snprintf(why, n,
+			 "resume: %s is another program than that of the session, though of the "
+			 "same name: it has none of the %u other functions of the saved descent; "
+			 "begin again with peaktop descend",
+			 of_f0 ? of_f0->path : "this", others);
+		return -ENOEXEC;
+	}
 	snprintf(why, n,
 		 "resume: the function of the saved descent cannot be found by its name in this "
 		 "build of %s; begin again with peaktop descend",

@@ -18,6 +18,7 @@ struct module_here {
 /* A function of a module that was built anew. */
 struct function_here {
 	struct rec_code was, is; /* is.module 0: gone, or not answered yet */
+	bool asked, exists;	 /* its name; one or more functions have it */
 };
 
 struct saved_places {
@@ -129,6 +130,7 @@ static void found(void *ctx, uint64_t index, const struct parsed *answer)
 	const struct parsed_function *only = functions_only(&answer->functions);
 
 	p->asked--;
+	p->function[index].exists = answer->functions.nr > 0;
 	if (only)
 		p->function[index].is = (struct rec_code){only->module, only->offset};
 }
@@ -146,13 +148,31 @@ void saved_places_want(struct saved_places *p, struct rec_code was, const struct
 	if (!name || !name->symbol[0])
 		return;
 	req.text = name->symbol;
-	if (host->ask(host->ctx, PARSE_FIND, &req, &reply))
-		p->asked++;
+	if (!host->ask(host->ctx, PARSE_FIND, &req, &reply))
+		return;
+	p->function[p->nr - 1].asked = true;
+	p->asked++;
 }
 
 bool saved_places_ready(const struct saved_places *p)
 {
 	return !p->asked;
+}
+
+unsigned int saved_places_found(const struct saved_places *p, struct rec_code but, unsigned int *of)
+{
+	unsigned int here = 0;
+
+	*of = 0;
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct function_here *f = &p->function[i];
+
+		if (!f->asked || f->was.module != but.module || code_equal(f->was, but))
+			continue;
+		++*of;
+		here += f->exists;
+	}
+	return here;
 }
 
 bool saved_places_function(const struct saved_places *p, struct rec_code *c)

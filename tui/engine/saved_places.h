@@ -34,6 +34,11 @@ void saved_places_want(struct saved_places *p, struct rec_code function,
 /* True if no answer is outstanding. */
 bool saved_places_ready(const struct saved_places *p);
 
+/* Of the functions other than `but` that were asked for by name in its module, how many this run
+ * has. *of: how many were asked for; 0 if the module is the same build. */
+unsigned int saved_places_found(const struct saved_places *p, struct rec_code but,
+				unsigned int *of);
+
 /* Replace a function of the session with that of this run. False: it is gone. */
 bool saved_places_function(const struct saved_places *p, struct rec_code *function);
 /* Replace a call site, or its offset alone, in `caller`, a function of the session. False: the

@@ -248,6 +248,7 @@ static void inlined_ask(struct front *f, struct watch *w)
 static void found(void *ctx, uint64_t op, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
+	struct rec_code place;
 	struct front *f = ctx;
 	struct watch *w = watch_by_op(f, (uint32_t)op);
 
@@ -255,6 +256,12 @@ static void found(void *ctx, uint64_t op, const struct parsed *answer)
 		return;
 	if (functions_only(a))
 		function_found(f, w, functions_only(a));
+	else if (!a->nr && saved_descent_place(f, w, &place))
+		function_found(f, w,
+			       &(struct parsed_function){.module = place.module,
+							 .offset = place.offset,
+							 .symbol = "",
+							 .function = w->spec.name});
 	else if (a->nr)
 		refuse_ambiguous(f, w, a);
 	else if (w->found || (!w->spec.module[0] && f->options->command && !f->going))
