@@ -10,7 +10,16 @@
 
 enum { MAX_OPS = 65536, LONG_NS = 1000000 };
 
+/* When an operation was measured. */
+struct measured {
+	uint32_t op;
+	uint64_t start_ns, end_ns; /* its slices */
+	uint64_t armed_ns;
+};
+
 struct slow_list {
+	struct measured *measured;
+	size_t nr_measured, cap_measured;
 	struct record **ops; /* REC_OP */
 	size_t nr_ops, cap_ops;
 	struct record **records; /* REC_SLOW_CALL; calls[i].call is in records[i] */
@@ -33,6 +42,7 @@ void slow_list_free(struct slow_list *l)
 		free(l->ops[i]);
 	for (size_t i = 0; i < l->nr_records; i++)
 		free(l->records[i]);
+	free(l->measured);
 	free(l->ops);
 	free(l->records);
 	free(l->calls);
@@ -92,10 +102,39 @@ static int take_call(struct slow_list *l, const struct record *rec)
 	err = keep(&l->records, &l->nr_records, &l->cap_records, SLOW_LIST_MAX, rec);
 	if (err)
 		return err;
+	c.seen = 1;
 	c.call = &l->records[l->nr_records - 1]->slow_call;
 	c.realtime_ns = slow_list_realtime_ns(l, c.call->call.start_ns);
 	c.waits_for_work = waits_for_work(c.op, c.call);
 	return array_append(l->calls, l->nr, l->cap, SLOW_LIST_MAX, c);
+}
+
+static int take_profile(struct slow_list *l, const struct rec_profile *p)
+{
+	struct measured *m = find_first(i, l->measured, l->nr_measured, l->measured[i].op == p->op);
+
+	if (!m) {
+		const struct measured fresh = {.op = p->op, .start_ns = p->start_ns};
+		int err =
+		    array_append(l->measured, l->nr_measured, l->cap_measured, MAX_OPS, fresh);
+
+		if (err)
+			return err == -E2BIG ? 0 : err;
+		m = &l->measured[l->nr_measured - 1];
+	}
+	m->end_ns = p->end_ns > m->end_ns ? p->end_ns : m->end_ns;
+	m->armed_ns += p->armed_ns;
+	return 0;
+}
+
+static double share_seen(const struct slow_list *l, uint32_t op)
+{
+	const struct measured *m =
+	    find_first(i, l->measured, l->nr_measured, l->measured[i].op == op);
+
+	if (!m || m->end_ns <= m->start_ns || m->armed_ns >= m->end_ns - m->start_ns)
+		return 1;
+	return (double)m->armed_ns / (double)(m->end_ns - m->start_ns);
 }
 
 int slow_list_take(struct slow_list *l, const struct record *rec)
@@ -111,6 +150,8 @@ int slow_list_take(struct slow_list *l, const struct record *rec)
 		return 0;
 	case REC_OP:
 		return keep(&l->ops, &l->nr_ops, &l->cap_ops, MAX_OPS, rec);
+	case REC_PROFILE:
+		return take_profile(l, &rec->profile);
 	case REC_SLOW_CALL:
 		return take_call(l, rec);
 	default:
@@ -169,11 +210,12 @@ const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct s
 	*nr = 0;
 	*nearest = NULL;
 	for (size_t i = 0; out && i < l->nr; i++) {
-		const struct slow_list_call *c = &l->calls[i];
+		struct slow_list_call *c = &l->calls[i];
 		uint64_t far = distance(c, q);
 
 		if (q->op && !is_named(c->op, q->op))
 			continue;
+		c->seen = share_seen(l, c->op->op);
 		if (!far)
 			out[(*nr)++] = c;
 		if (far < least)

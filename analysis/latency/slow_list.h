@@ -14,7 +14,10 @@ struct slow_list_call {
 	const struct rec_slow_call *call;
 	const struct rec_op *op;
 	uint64_t realtime_ns; /* wall clock at its begin; 0: not known */
-	bool waits_for_work;  /* a call by which threads wait until there is something to do */
+	/* Share of the time in which calls of its operation were measured, 0 to 1, of what was read
+	 * when slow_list_pick() returned it; else 1. */
+	double seen;
+	bool waits_for_work; /* a call by which threads wait until there is something to do */
 };
 
 /* Collects the calls of a stream. */

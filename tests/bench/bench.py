@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What measuring costs: peaktop beside bpftrace, funclatency and perf trace, in one run.
 
-    bench.py [functions|syscalls|own|screen|loss|slow|coverage|frames]...
+    bench.py [functions|syscalls|own|recorder|screen|loss|slow|coverage|frames]...
 
 A figure is the median of ROUNDS (5) rounds in which all tools take turns; `added` is against the same program unwatched
 in the same round. The floor is an empty BPF program on the very addresses that peaktop armed. One table an item, then a
@@ -367,6 +367,46 @@ def screen():
         clean_up()
 
 
+def paced(seconds):
+    """3,000 calls a second of some 200 us."""
+    return Target("pace", 1, 3000, 200000, seconds)
+
+
+def cost_of_a_call(target):
+    truth = target.truth()
+    target.finish()
+    return truth["cpu_ns"] / truth["serve"]["calls"]
+
+
+def recorder():
+    seconds, settling = 60, 10
+    title("The recorder: a function with 3,000 calls a second, default budget, %d s" % seconds)
+    path = os.path.join(scratch(), "ring")
+    t = paced(seconds)
+    t.go()
+    alone = cost_of_a_call(t)
+    t = paced(seconds + 2 * settling)
+    program = Peaktop("record", "-p", t.pid, "-f", "serve", "--ring", "64M", "-o", path)
+    wait_for(lambda: os.path.exists(path), "the ring")
+    t.go()
+    elapse(settling)
+    members = family(program.pid)
+    before, size, start = sum(map(cpu_ns, members)), os.path.getsize(path), time.monotonic()
+    elapse(seconds)
+    took = time.monotonic() - start
+    cpu, memory = (sum(map(cpu_ns, members)) - before) / took / 1e7, sum(memory_mb(pid, "Pss") for pid in members)
+    disk = (os.path.getsize(path) - size) / took * 86400 / 1e6
+    slower = 100 * (cost_of_a_call(t) / alone - 1)
+    table("of the target, %", "CPU, % of one", "proportional, MB", "disk, MB a day")
+    row("%.2f" % slower, "%.2f" % cpu, "%.1f" % memory, "%.1f" % disk)
+    expect("record --ring: at most 1% of the target", slower <= 1, "%.2f%%" % slower)
+    expect("record --ring: at most 0.5% of a CPU", cpu <= 0.5, "%.2f%%" % cpu)
+    expect("record --ring: at most 20 MB of memory", memory <= 20, "%.1f MB" % memory)
+    expect("record --ring: at most 20 MB a day", disk <= 20, "%.1f MB" % disk)
+    program.wait()
+    clean_up()
+
+
 # --- the governor
 
 def interval(values):
@@ -504,7 +544,7 @@ def frames():
             expect("at most 1 KB a tick for the heatmap at 200x50", float(cell[4]) <= 1024, "%s bytes" % cell[4])
 
 
-ITEMS = [functions, syscalls, own, screen, loss, slow, coverage, frames]
+ITEMS = [functions, syscalls, own, recorder, screen, loss, slow, coverage, frames]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [item.__name__ for item in ITEMS]

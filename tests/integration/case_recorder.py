@@ -78,7 +78,7 @@ def killed():
     t = Target("one_slow", "pipe", wait=False)
     with NothingLeft(t.pid):
         old = None
-        for turn in range(6):
+        for turn in range(4):
             program = recorder(t, path)
             old = new_ring(path, old)
             measured = draw.uniform(0, 2e9)

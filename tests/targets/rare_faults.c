@@ -15,7 +15,7 @@
 #include "culprit.h"
 
 enum { FAULT_US = 80000, CALL_US = 200, REST_US = 80, CONVOY = 4, PAGE = 4096 };
-enum { FILE_BYTES = 256 << 20, DIRTY_BYTES = 64 << 20 };
+enum { FILE_BYTES = 256 << 20, DIRTY_BYTES = 256 << 20 };
 
 extern char **environ;
 static const uint64_t fault_ns = FAULT_US * 1000ull;
@@ -177,7 +177,7 @@ static WATCHED void read_index(void)
 	uint64_t end = now_ns() + fault_ns;
 
 	for (uint64_t i = 1; now_ns() < end; i++)
-		KEEP(map[i * 7919 % (FILE_BYTES / PAGE) * PAGE]);
+		(void)*(volatile char *)&map[i * 7919 % (FILE_BYTES / PAGE) * PAGE];
 }
 
 /* ---- the processor */

@@ -10,10 +10,12 @@
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
 
-enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 4 };
+enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 5 };
 
 /* Shorter parts of a call are not worth a line about what was not seen of them. */
 #define WORTH_A_LINE 0.05
+/* Of an operation that was measured for less of the time, slow calls are missing. */
+#define NEARLY_ALL 0.95
 /* The share of the time that named causes must have: as in the answer of a descent. */
 #define ENOUGH 0.6
 
@@ -82,6 +84,11 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 	if (s->missing & SLOW_SLEEPS && s->blocked > s->nr_sleeps)
 		snprintf(text[n++], TEXT_BYTES, "only the %u longest of its %u sleeps were kept",
 			 s->nr_sleeps, s->blocked);
+	if (c->seen < NEARLY_ALL)
+		snprintf(text[n++], TEXT_BYTES,
+			 "calls were measured for only %.0f%% of the time, to stay within "
+			 "--max-overhead, so that slower ones may be missing",
+			 100 * c->seen);
 	return n;
 }
 
