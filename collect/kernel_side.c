@@ -229,9 +229,12 @@ uint32_t kernel_side_layers(struct kernel_side *k, uint32_t wanted)
 	uint32_t run = (wanted & kernel_side_available(k)) | (k->waits ? KERNEL_SIDE_WAITS : 0u);
 
 	k->wanted = wanted;
-	/* programs that stay attached for another layer check this: they must see the first event
+	/*
+	 * Programs that stay attached for another layer check this: they must see the first event
+	 * of a layer that begins. A call that ends while a layer is being detached must not count
+	 * as one that it has seen all of.
 	 */
-	k->control->layers |= run;
+	k->control->layers = run;
 	for (unsigned int i = 0; i < k->nr_links; i++) {
 		struct layer_link *l = &k->links[i];
 
