@@ -89,20 +89,26 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 	}
 }
 
+/* The call of an open activation has returned. `ret`: its return value; NULL: not known. */
+INLINE void activation_close(struct pt_control *c, struct pt_act_key *key, struct pt_act *a,
+			     const u64 *ret, u64 now, u32 tid)
+{
+	if (!(a->arg_mask & PT_ACT_OUTSIDE))
+		activation_count(c, key, a, ret, now, tid);
+	act_state(a, 0);
+	if (c->phase_end_slot && c->phase_end_slot == key->slot)
+		phase_end(c, key->tgid);
+}
+
 /* End the activation with this key. Returns false if there is none. */
 INLINE bool activation_end(struct pt_control *c, struct pt_act_key *key, u64 ret, bool ret_valid,
 			   u64 now, u32 tid)
 {
 	struct pt_act *a = act_find(key, act_hash(key));
 
-	if (!a)
-		return false;
-	if (!(a->arg_mask & PT_ACT_OUTSIDE))
-		activation_count(c, key, a, ret_valid ? &ret : NULL, now, tid);
-	act_state(a, 0);
-	if (c->phase_end_slot && c->phase_end_slot == key->slot)
-		phase_end(c, key->tgid);
-	return true;
+	if (a)
+		activation_close(c, key, a, ret_valid ? &ret : NULL, now, tid);
+	return a;
 }
 
 INLINE void site_end(struct pt_control *c, struct pt_site *s, struct pt_regs *ctx, u64 now, u64 id)
@@ -318,14 +324,6 @@ INLINE bool fuse_blows(struct pt_site *s)
 	return !__sync_fetch_and_add(&s->blown, 1);
 }
 
-/* Have the collector detach a site whose fuse has blown. If the record is lost, the next hit
- * reports it again. */
-INLINE void report_blown(struct pt_control *c, struct pt_site *s, u32 index, u64 id, u64 ip)
-{
-	if (!record_send(c, PT_RECORD_BLOWN, index, id >> 32, (u32)id, ip))
-		s->blown = 0;
-}
-
 enum { COLD_NS = 50000 }; /* after so long without a hit, assume cold caches */
 
 /* Count hits with cold caches: they cost several times as much. */
@@ -415,55 +413,34 @@ int on_break(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/*
- * The site of a kernel function whose probe was hit; NULL if the caller is not a target. Hits
- * of all processes count for the fuse, because all callers pay for the probe.
- */
-INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64 id)
-{
-	u32 index = (u32)bpf_get_attach_cookie(ctx);
-	struct pt_site *s = bpf_map_lookup_elem(&sites, &index);
-	u64 hits;
-
-	if (!s || !s->start_slot)
-		return 0;
-	hits = __sync_fetch_and_add(&s->hits, 1);
-	if (hits >= s->fuse && !s->blown && !__sync_fetch_and_add(&s->blown, 1))
-		report_blown(c, s, index, id, 0);
-	if (!is_target(c, id >> 32)) {
-		count_hit(PT_HIT_KERNEL_OTHER);
-		return 0;
-	}
-	count_hit(PT_HIT_EMULATED);
-	return s;
-}
-
 SEC("kprobe")
 int on_kernel_entry(struct pt_regs *ctx)
 {
 	u64 id = bpf_get_current_pid_tgid();
 	struct pt_control *c = the_control();
 	struct pt_act_key key = {};
-	u32 tid = (u32)id, hash, outside;
+	u32 tid = (u32)id, outside;
 	struct pt_site *s = c ? kernel_hit(c, ctx, id) : 0;
 	struct pt_act *a;
+	u64 sp;
 
 	if (!s || s->closed || s->blown)
 		return 0;
 	if (!gate_is_open(c, GATE_KERNEL, bpf_ktime_get_ns()))
 		return 0;
-	kernel_key(&key, id, s->start_slot);
-	hash = act_hash(&key);
-	if (act_find(&key, hash))
-		return 0;
+	sp = ctx->sp;
+	HIDE(sp);
+	kernel_key(&key, sp, id, s->start_slot);
 	outside = phase_of_start(c, key.slot, key.tgid, tid);
-	if (outside && key.slot != c->phase_end_slot)
-		return 0;
-	a = act_take(&key, hash);
+	a = kernel_begin(c, &key, sp);
 	if (!a)
 		return 0;
+	if (outside && key.slot != c->phase_end_slot) {
+		act_state(a, 0);
+		return 0;
+	}
 	nest_begin(c, key.slot, key.tgid);
-	a->ret = 0;
+	a->ret = sp;
 	a->tid = tid;
 	a->arg_mask = 0x3f | outside;
 	act_args(a, ctx);
@@ -490,10 +467,17 @@ int on_kernel_exit(struct pt_regs *ctx)
 	struct pt_control *c = the_control();
 	struct pt_site *s = c ? kernel_hit(c, ctx, id) : 0;
 	struct pt_act_key key = {};
+	struct pt_act *a;
+	u64 sp, ret;
 
 	if (!s)
 		return 0;
-	kernel_key(&key, id, s->start_slot);
-	activation_end(c, &key, ctx->ax, true, now, (u32)id);
+	sp = ctx->sp;
+	ret = ctx->ax;
+	HIDE(sp);
+	kernel_key(&key, sp, id, s->start_slot);
+	a = act_find(&key, act_hash(&key));
+	if (a && kernel_returns(a->ret, sp))
+		activation_close(c, &key, a, &ret, now, (u32)id);
 	return 0;
 }

@@ -229,7 +229,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (waits_on(c))
 		waits_exited(c, p);
 	/* a suspended target may end, too */
-	if (!c || !bpf_map_lookup_elem(&targets, &tgid))
+	if (!c || !(c->host || bpf_map_lookup_elem(&targets, &tgid)))
 		return 0;
 	t = bpf_map_lookup_elem(&threads, &tid);
 	/* the thread ends inside the system call that is its phase */

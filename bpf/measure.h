@@ -29,6 +29,15 @@ INLINE u64 kernel_word(u64 address)
 	return word;
 }
 
+/* task_struct.flags: PF_IO_WORKER, PF_WQ_WORKER, PF_KTHREAD */
+enum { FLAG_URING = 0x10, FLAG_KWORKER = 0x20, FLAG_KTHREAD = 0x200000 };
+
+/* The registers of the task's program; NULL: a thread of the kernel has none. */
+INLINE struct pt_regs *user_regs(struct task_struct *task)
+{
+	return task->flags & FLAG_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
+}
+
 /* Copies of enum sample_known and enum layer of analysis/session/record.h; the collector
  * compares them at build time. */
 enum {
@@ -103,7 +112,7 @@ INLINE bool is_target(struct pt_control *c, u32 tgid)
 	u32 *state;
 
 	if (c->nr_targets == 1)
-		return tgid == c->only_tgid;
+		return tgid == c->only_tgid || c->host;
 	if (!c->nr_targets)
 		return false;
 	state = bpf_map_lookup_elem(&targets, &tgid);

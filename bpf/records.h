@@ -171,9 +171,9 @@ struct pt_snapshot {
 
 /* In arg_mask: an armed site at the return address will see this activation return. */
 #define PT_ACT_RETURNS (1u << 31)
-/* In arg_mask: the activation began outside of a phase and is not counted. It is kept because
- * its end closes a phase. */
+/* In arg_mask: the activation began outside of a phase; kept because its end closes a phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
+#define PT_ACT_KERNEL (1ull << 63) /* in a key's cfa: a kernel function's call, on that stack */
 
 enum {
 	PT_ACT_TAKEN = 1,
@@ -195,7 +195,7 @@ struct pt_act {
 	struct pt_act_key key;
 	pt_u64 start;
 	pt_u64 exit; /* when it passed an exit with PT_SITE_YIELDS; 0: not yet */
-	pt_u64 ret;  /* return address, 0 if not read */
+	pt_u64 ret;  /* return address, 0 if not read; of a kernel function the place of it */
 	pt_u32 tid;
 	pt_u32 arg_mask;
 	pt_u64 args[PT_ARGS];
@@ -452,9 +452,10 @@ struct pt_share {
  * (`next_slot`, `sys_slot`), use up the allowances and count.
  */
 struct pt_control {
-	pt_u32 nr_targets; /* 0: measure nothing */
-	pt_u32 only_tgid;  /* the target if nr_targets is 1 */
-	pt_u32 follow;	   /* children become targets */
+	pt_u32 nr_targets;	 /* 0: measure nothing */
+	pt_u32 only_tgid;	 /* the target if nr_targets is 1 */
+	pt_u32 host, host_spare; /* 1: all tasks of the host are targets */
+	pt_u32 follow;		 /* children become targets */
 	pt_u32
 	    check_exec; /* 1: suspend a target that calls execve() until the collector resumes it */
 	pt_u32 layers;	/* 1 << enum layer */

@@ -54,8 +54,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	steal = steal_clock(c);
 	/* sample the user registers, also if the kernel was interrupted */
-	descent_stack(ctx, c, task, (struct pt_regs *)bpf_task_pt_regs(task), 1,
-		      !(ctx->regs.cs & 3));
+	descent_stack(ctx, c, task, user_regs(task), 1, !(ctx->regs.cs & 3));
 	sample_charge(c, task, began, steal);
 	return 0;
 }

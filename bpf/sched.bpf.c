@@ -130,11 +130,11 @@ INLINE void switched_out(void *ctx, struct pt_control *c, struct task_struct *pr
 	if (t->off_wait)
 		fill_stop(d, prev, t->off_wait);
 	else
-		asleep_note(c, d, prev, (struct pt_regs *)bpf_task_pt_regs(prev), now);
+		asleep_note(c, d, prev, user_regs(prev), now);
 	if (c->keep)
 		asleep_stack_note(c, d, now);
 	else if (!t->off_wait)
-		descent_stack(ctx, c, prev, (struct pt_regs *)bpf_task_pt_regs(prev), 0, true);
+		descent_stack(ctx, c, prev, user_regs(prev), 0, true);
 }
 
 enum { KEPT_SLEEP_PART = 8 };
@@ -204,7 +204,7 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 	r->slept = slept;
 	r->since = t->off_since;
 	r->syscall = -1;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	regs = user_regs(task);
 	if (regs) {
 		r->syscall = (s64)regs->orig_ax;
 		r->args[0] = regs->di;
@@ -316,7 +316,9 @@ NOINLINE int targets_switched(void *ctx, struct pt_control *c, struct task_struc
 			      struct task_struct *next)
 {
 	bool skipped = false;
-	bool out = is_observed(c, prev, &skipped), in = is_observed(c, next, &skipped);
+	/* a CPU's idle task waits for nothing */
+	bool out = prev->pid && is_observed(c, prev, &skipped),
+	     in = next->pid && is_observed(c, next, &skipped);
 	u64 now = out || in || c->descend_slot ? bpf_ktime_get_ns() : 0;
 
 	if (c->descend_slot)

@@ -106,9 +106,11 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	r->sleeps = sleeps;
 	r->fnode = d ? innermost(d) : 0;
 	r->epoch = d ? d->record.epoch : c->descend_epoch;
-	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
+	if (!regs)
+		__builtin_memset(r->regs, 0, sizeof(r->regs));
+	else if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
 		return;
-	r->syscall = (s64)r->regs[PT_REG_ORIG_AX];
+	r->syscall = regs ? (s64)r->regs[PT_REG_ORIG_AX] : -1;
 	if (d && sleeps && d->goroutine)
 		parked_regs(r, d->goroutine);
 	replaced_fill(&r->replaced, task);
@@ -123,6 +125,8 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		r->owners[PT_OWNER_MEMORY].pid = r->owners[PT_OWNER_OBJECT].pid = 0;
 	/* include f0's return address and 64 bytes of its caller's frame */
 	bytes = !d || d->is_call ? PT_STACK : r->cfa + 64 - r->regs[PT_REG_SP];
+	if (!regs || c->host)
+		bytes = 0; /* there is no program whose code the front knows */
 	HIDE(bytes);
 	if (bytes > PT_STACK)
 		bytes = PT_STACK;

@@ -22,8 +22,6 @@ enum {
 	IS_RESTRICTED = 1 << 8,
 	IS_UNFOLLOWED = 1 << 9,
 };
-/* task_struct.flags: PF_IO_WORKER, PF_WQ_WORKER, PF_KTHREAD */
-enum { FLAG_URING = 0x10, FLAG_KWORKER = 0x20, FLAG_KTHREAD = 0x200000 };
 /* enum bracket_kind */
 enum {
 	IN_HARD = 1,

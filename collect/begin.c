@@ -193,6 +193,8 @@ int collector_begin(struct collector *c)
 	control->phase_mode = o->phases;
 	if (o->command)
 		err = target_add(c, c->command.pid, true, 0);
+	if (o->host)
+		err = target_add_host(c);
 	for (unsigned int i = 0; i < o->nr_pids && !err; i++)
 		err = add_one(c, i);
 	if (!err && o->survey)

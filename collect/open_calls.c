@@ -180,7 +180,8 @@ static void calls_decide(struct open_scan *w)
 
 static bool is_live_target(const struct collector *c, uint32_t tgid)
 {
-	return any_of(i, c->targets.nr, (uint32_t)c->targets.list[i]->pid == tgid);
+	return any_of(i, c->targets.nr,
+		      !c->targets.list[i]->pid || (uint32_t)c->targets.list[i]->pid == tgid);
 }
 
 /*
@@ -208,6 +209,11 @@ static void act_left(struct open_scan *w, uint32_t index, const struct pt_act *a
 	if (!kernel_side_activation_drop(w->c->kernel, index, a))
 		return;
 	phases_left(w->c, a->key.slot);
+	/* no exception leaves the kernel: its thread has ended, and the return was missed */
+	if (a->key.cfa & PT_ACT_KERNEL) {
+		info->extra_unseen += !outside;
+		return;
+	}
 	info->extra_abnormal += !outside;
 	info->abnormal_total += !outside;
 }
@@ -234,8 +240,8 @@ static void open_activation(void *ctx, uint32_t index, const struct pt_act *a)
 		kernel_side_activation_drop(w->c->kernel, index, a);
 	} else if (!is_live_target(w->c, key->tgid) || thread_exited(w->c, a->tid)) {
 		act_left(w, index, a);
-	} else if ((!w->last && a->start + STALE_NS > w->now) ||
-		   (info->function && function_is_go(info->function))) {
+	} else if (!info->function || (!w->last && a->start + STALE_NS > w->now) ||
+		   function_is_go(info->function)) {
 		/* a sum, not a difference: a call may have begun after `now` was read */
 		act_open(w, a);
 	} else if (a->exit || outer_begun(w->c, key, a)) {

@@ -205,7 +205,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	    .abnormal = h->abnormal - old->abnormal + info->extra_abnormal,
 	    .open = info->open,
 	    .oldest_open_ns = info->oldest_ns,
-	    .unseen = h->unseen - old->unseen,
+	    .unseen = h->unseen - old->unseen + info->extra_unseen,
 	    .armed_ns = period->armed_ns,
 	    .cpu_ns = period->cpu_ns,
 	    .armed_cpu_ns = period->armed_cpu_ns,
@@ -245,7 +245,7 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	info->last_spent = spent;
 	/* keep it, so that one more record reports that nothing is open any more */
 	old->entries = info->open;
-	info->extra_abnormal = 0;
+	info->extra_abnormal = info->extra_unseen = 0;
 }
 
 /* Send the period that is over, for all slots that share it. */
@@ -392,7 +392,7 @@ void slots_restart(struct collector *c)
 	counts_begin(c);
 	for (uint32_t s = 1; s < PT_SLOTS; s++) {
 		c->slots[s].reported = false;
-		c->slots[s].extra_abnormal = 0;
+		c->slots[s].extra_abnormal = c->slots[s].extra_unseen = 0;
 	}
 	for (enum unit u = 0; u < UNITS; u++)
 		time_forget(&c->units[u].time);

@@ -26,6 +26,7 @@ struct slot_info {
 	uint32_t share; /* index + 1 in `shares` of the control block; 0: none */
 	uint64_t last_ticks, last_in; /* its counters as of the last record */
 	uint64_t extra_abnormal;      /* abnormal ends that the collector found, not reported yet */
+	uint64_t extra_unseen;	      /* missed returns of a kernel function that it found */
 	uint64_t abnormal_total;
 	uint64_t open, oldest_ns;
 	bool reported;

@@ -16,7 +16,7 @@
 enum { TARGET_COMM = 64, TARGET_PATH = 4096, TARGET_MAX_MAPPINGS = 65536 };
 
 struct target {
-	pid_t pid;
+	pid_t pid;	     /* 0: all processes, and the kernel's own threads */
 	pid_t ns_pid;	     /* pid in its own pid namespace */
 	int pidfd;	     /* -1: ended or never opened */
 	uint64_t started_ns; /* ns since boot */
@@ -51,6 +51,8 @@ const char *target_forbidden_by(void);
  * the invoking user, -EINVAL a thread that is not a process.
  */
 int target_open(struct target *t, pid_t pid);
+/* Make `t` stand for all processes. Only root may measure them: 0 or -EACCES. */
+int target_open_host(struct target *t);
 /* The same check without opening it. */
 int target_check(pid_t pid);
 /* Read name, program, user and number of threads again (after exec). Returns 0 or a negative

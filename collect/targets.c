@@ -55,6 +55,26 @@ int target_add(struct collector *c, pid_t pid, bool requested, uint64_t born_ns)
 	return kernel_side_target_add(c->kernel, (uint32_t)pid);
 }
 
+int target_add_host(struct collector *c)
+{
+	struct target *t = calloc(1, sizeof(*t));
+	int err = t ? target_open_host(t) : -ENOMEM;
+
+	if (err) {
+		free(t);
+		send_refused(c, 0, 0, err, "--host: %s",
+			     err == -EACCES
+				 ? "only root may measure all processes; run peaktop as root"
+				 : strerror(-err));
+		return err;
+	}
+	t->requested = true;
+	c->targets.list[c->targets.nr++] = t;
+	send_target(c, t);
+	kernel_side_control(c->kernel)->host = 1;
+	return kernel_side_target_add(c->kernel, 0);
+}
+
 /* The reason for an error of target_add(), in words for the user. */
 static const char *target_why_not(int err)
 {
@@ -229,7 +249,7 @@ void targets_main_check(struct collector *c)
 
 	for (unsigned int i = 0; i < c->targets.nr; i++) {
 		struct target *t = c->targets.list[i];
-		pid_t tid = t->main_ended ? 0 : live_thread(t->pid);
+		pid_t tid = t->main_ended || !t->pid ? 0 : live_thread(t->pid);
 
 		if (!tid || tid == t->pid)
 			continue;

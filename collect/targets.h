@@ -19,6 +19,9 @@ struct target_table {
 	uint64_t gone_cpu_ns; /* CPU time of ended targets */
 };
 
+/* Measure all processes of the host, as one target without a pid. Sends REC_REFUSED if that is not
+ * permitted. Returns 0 or a negative errno. */
+int target_add_host(struct collector *c);
 /*
  * Add a target. `born_ns`: the start of the process according to the kernel, ns since boot; 0:
  * not known. If another process has the pid by now, -ESRCH. Returns 0 or a negative errno,

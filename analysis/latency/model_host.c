@@ -94,7 +94,7 @@ int model_feed_target(struct model *m, const struct record *rec)
 	struct model_target *t = find_target(m, rec->target.pid), fresh = {0};
 	/* An exec keeps pid and start time; another start time means another process. */
 	bool known = t && t->rec->target.started_ns == rec->target.started_ns;
-	int err = rec->target.pid ? keep(known ? &t->rec : &fresh.rec, rec) : -EINVAL;
+	int err = keep(known ? &t->rec : &fresh.rec, rec);
 
 	if (err)
 		return err;

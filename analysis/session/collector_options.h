@@ -14,6 +14,7 @@ enum { COLLECTOR_MAX_TARGETS = 256 };
 struct collector_options {
 	pid_t pids[COLLECTOR_MAX_TARGETS]; /* targets named by the user */
 	unsigned int nr_pids;
+	bool host;	    /* all tasks of the host are measured: there is no target */
 	bool matched;	    /* they matched a name: those that have ended are left out */
 	char **command;	    /* the command after --, or NULL */
 	bool command_quiet; /* send its output to /dev/null, because a screen is shown */

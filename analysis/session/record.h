@@ -146,7 +146,7 @@ struct rec_meta {
 };
 
 struct rec_target {
-	uint32_t pid;	     /* as peaktop sees it */
+	uint32_t pid;	     /* as peaktop sees it; 0: all processes (--host) */
 	uint32_t ns_pid;     /* as the target sees itself (containers) */
 	uint64_t started_ns; /* start time since boot: with pid, the identity of the process */
 	uint32_t uid;

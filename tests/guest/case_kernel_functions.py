@@ -68,5 +68,56 @@ def descent():
     check("hrtimer_nanosleep" in callers, "callers: %s" % callers)
 
 
+# in the guest's shell: the transactions that ext4's journal has committed; interrupts of the kernel's timers
+TRUTH = (" commits() { sed -n '1s/ .*//p' /proc/fs/jbd2/*/info; };"
+         " timers() { n=0; for i in $(sed -n 's/^ *TIMER: *//p' /proc/softirqs); do n=$((n + i)); done; echo $n; };")
+
+
+def words_of(out, name):
+    """The numbers that the script printed behind a name."""
+    return [int(line.split()[1]) for line in out.split("\n") if line.split()[:1] == [name]]
+
+
+@case("with --host each call counts once: of many processes at the same time, of the kernel's threads, in interrupts")
+def host():
+    waiting = 25  # more at once than the kernel has room to follow (10): the others are counted, not timed
+    status, out, err = guest(
+        "sh", "-c", TRUTH + " sync; mkfifo /tmp/fifo; echo timers $(timers); peaktop watch --host -f kernel:fifo_open -f kernel:jbd2_journal_commit_transaction"
+        " -f kernel:run_timer_softirq --json-lines --for 900 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!;" + AWAIT_LINE +
+        " await_line 'run_timer_softirq\",.*\"calls\":[1-9]'; echo timers $(timers); echo commits $(commits);"
+        " for i in $(seq %d); do sh -c ': >/tmp/fifo' & f=\"$f $!\"; done; await_line 'fifo_open\",[^{]*\"open\":%d'; sh -c ': </tmp/fifo' & wait $f $!;"
+        " for i in 1 2 3; do dd if=/dev/zero of=/mnt/x bs=4k count=4 conv=fsync 2>/dev/null; done; sync; echo commits $(commits); echo timers $(timers);"
+        " l=$(wc -l </tmp/o); until [ $(wc -l </tmp/o) -gt $((l + 2)) ]; do kill -0 $t || exit 9; sleep 0.2; done;"
+        " kill -INT $t; wait $t; s=$?; echo timers $(timers); tail -n 1 /tmp/o; cat /tmp/e >&2; exit $s" % (waiting, waiting),
+        files=peaktop_files(), options=("-D", "64M"))
+    equal("status (%s; %s)" % (err, out[:400]), status, 0)
+    document = json.loads('{"peaktop"' + out.split('{"peaktop"')[1])
+    validate(document)
+    equal("the target", document["target"]["pid"], 0)
+    calls = {name: sum(operation(document, "kernel:" + name).get(key, 0) for key in ("calls", "untimed"))
+             for name in ("fifo_open", "jbd2_journal_commit_transaction", "run_timer_softirq")}
+    print("# %s; not timed: %s" % (calls, operation(document, "kernel:fifo_open").get("untimed")), flush=True)
+    equal("calls by processes, and by the reader", calls["fifo_open"], waiting + 1)
+    before, after = words_of(out, "commits")
+    check(after > before, "the journal has committed")
+    equal("calls by a thread of the kernel", calls["jbd2_journal_commit_transaction"], after - before)
+    start, armed, last, end = words_of(out, "timers")
+    between("calls in interrupts", calls["run_timer_softirq"], last - armed, end - start)
+
+
+@smoke("with --host a descent names the callers of a kernel function in a thread of the kernel")
+def host_descent():
+    status, out, err = guest(
+        "sh", "-c", "(while true; do dd if=/dev/zero of=/mnt/x bs=4k count=4 conv=fsync 2>/dev/null; done) & l=$!;"
+        " peaktop descend --host -f kernel:jbd2_journal_commit_transaction --json --start-ops 10 --timeout 600; s=$?; kill $l; exit $s",
+        files=peaktop_files(), options=("-D", "64M"))
+    equal("status (%s; %s)" % (err, out[:400]), status, 0)
+    document = json.loads(out)
+    validate(document)
+    equal("the target", document["target"]["pid"], 0)
+    callers = {frame["function"] for path in document["callers"] for frame in path["frames"]}
+    check("kjournald2" in callers, "callers: %s" % callers)
+
+
 if __name__ == "__main__":
     main()

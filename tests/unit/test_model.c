@@ -111,8 +111,10 @@ static void test_targets(void **state)
 	/* Even when nobody said that the old one ended. */
 	assert_int_equal(feed_target(m, 11, 78, "late"), 0);
 	assert_true(model_target_ended(m, 1));
-	assert_int_equal(feed_target(m, 0, 0, "idle"), -EINVAL);
-	assert_null(model_target(m, 4));
+	/* With --host all processes are one target. */
+	assert_int_equal(feed_target(m, 0, 0, "all processes"), 0);
+	assert_int_equal(model_target(m, 4)->pid, 0);
+	assert_null(model_target(m, 5));
 }
 
 static void test_many_targets(void **state)

@@ -54,6 +54,33 @@ static void slices_have_a_default_for_each_verb(void **state)
 	assert_true(o.interval_s == 1);
 }
 
+static void assert_refused(char **argv, const char *words)
+{
+	char error[512] = "";
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	assert_int_not_equal(options_parse(&o, argc, argv, error, sizeof(error)), 0);
+	assert_non_null(strstr(error, words));
+}
+
+#define REFUSED(words, ...) assert_refused((char *[]){"peaktop", __VA_ARGS__, NULL}, words)
+
+static void the_host_is_a_target_of_kernel_functions(void **state)
+{
+	PARSE("watch", "--host", "-f", "kernel:vfs_read", "-f", "kernel:vfs_write");
+	assert_true(o.host && options_have_target(&o));
+	PARSE("descend", "--host", "-f", "kernel:vfs_read");
+	assert_true(o.host);
+	REFUSED("--host", "watch", "--host");
+	REFUSED("--host", "watch", "--host", "-f", "kernel:vfs_read", "-f", "main");
+	REFUSED("--host", "descend", "--host", "-f", "syscall:read");
+	REFUSED("--host", "watch", "--host", "--follow", "-f", "kernel:vfs_read");
+	REFUSED("more than one kind of target", "watch", "--host", "-p", "1", "-f",
+		"kernel:vfs_read");
+}
+
 /* The screen copies what a descent asks for each time a person asks: not all the options. */
 static void what_a_descent_asks_is_small(void **state)
 {
@@ -235,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_slice_that_is_given_is_taken),
+	    cmocka_unit_test(the_host_is_a_target_of_kernel_functions),
 	    cmocka_unit_test(what_a_descent_asks_is_small),
 	    cmocka_unit_test(slices_have_a_default_for_each_verb),
 	    cmocka_unit_test(each_verb_refuses_the_options_that_it_does_not_use),

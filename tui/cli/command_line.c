@@ -251,7 +251,7 @@ static int verb_unknown(const char *word, const char *second, char *e, size_t n)
 static int target_check(const struct options *o, char *e, size_t n)
 {
 	int kinds = (o->nr_pids > 0) + (o->name != NULL) + (o->unit != NULL) + (o->cgroup != NULL) +
-		    (o->container != NULL) + (o->bare != NULL) + (o->command != NULL);
+		    (o->container != NULL) + (o->bare != NULL) + (o->command != NULL) + o->host;
 
 	if (kinds > 1 && o->bare && o->verb == VERB_SCREEN)
 		return verb_unknown(o->bare, o->bare, e, n);
@@ -259,7 +259,11 @@ static int target_check(const struct options *o, char *e, size_t n)
 		return options_fail(
 		    e, n,
 		    "more than one kind of target given; give one of PID, NAME, -p, "
-		    "-n, --unit, --cgroup, --container and -- CMD");
+		    "-n, --unit, --cgroup, --container, --host and -- CMD");
+	if (o->host && (o->thread || o->follow || !o->nr_ops ||
+			any_of(i, o->nr_ops, o->ops[i].kind != OP_KERNEL)))
+		return options_fail(
+		    e, n, "--host needs -f kernel:FUNCTION, and neither --thread nor --follow");
 	if (o->thread && o->command)
 		return options_fail(e, n,
 				    "--thread names a thread that runs already, so it cannot be "

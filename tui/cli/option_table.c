@@ -41,6 +41,8 @@ const struct option_row option_rows[] = {
 ROW("pid", 'p', "PID[,PID...]", TARGET, TARGETS, "measure these processes with all their threads",
     .id = OPT_PIDS),
 ROW("name", 'n', "NAME", TARGET, TARGETS, "measure all processes with this name", TEXT(name)),
+ROW("host", 0, NULL, TARGET, F(WATCH) | F(DESCEND),
+    "measure kernel:FUNC in all processes and in the kernel's own threads", FLAG(host)),
 ROW("unit", 0, "NAME", TARGET, TARGETS, "measure all processes of this systemd unit",
     TEXT(unit)),
 ROW("cgroup", 0, "PATH", TARGET, TARGETS,

@@ -229,6 +229,9 @@ static void describe(void *ctx, uint64_t now, struct buf *text, struct progress 
 /* The descent is over: find for whom its calls wait. False: there is nothing left to do. */
 static bool trace_waits(struct descend_run *r, uint64_t now)
 {
+	/* waits are traced from the threads of a target on */
+	if (r->options->host)
+		return false;
 	r->report.waits = wait_driver_of_descent(front_waits(r->front));
 	return descent_tracing_turn(&r->tracing, r->front, now,
 				    r->whole.until_ns > now ? r->whole.until_ns - now : 0);

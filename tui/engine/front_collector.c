@@ -66,8 +66,9 @@ static uint32_t layers_of(const struct front_options *fo)
 			mask |= 1u << LAYER_LOCK;
 			break;
 		default:
-			/* on-CPU time and run-queue delay of calls are measured at the scheduler */
-			mask |= chains ? 0 : 1u << LAYER_RUNQUEUE;
+			/* on-CPU time and run-queue delay of calls are measured at the scheduler;
+			 * those of all processes cost too much to be measured beside */
+			mask |= chains || o->host ? 0 : 1u << LAYER_RUNQUEUE;
 		}
 	}
 	return mask;
@@ -97,6 +98,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 		_exit(1);
 	for (size_t i = 0; i < o->nr_pids && i < COLLECTOR_MAX_TARGETS; i++)
 		c->pids[c->nr_pids++] = o->pids[i];
+	c->host = o->host;
 	c->matched = o->matched;
 	c->command = o->command;
 	c->command_quiet = fo->screen;

@@ -53,6 +53,7 @@ struct options {
 	enum verb verb;
 	pid_t pids[OPTIONS_MAX_PIDS];
 	size_t nr_pids;
+	bool host;		/* --host: kernel functions, whoever calls them */
 	bool matched;		/* `pids` matched a name, a unit, a control group or a container */
 	char targets_note[320]; /* which of the processes that were named are not in `pids`; "" */
 	unsigned int thread;	/* --thread: only this thread; 0: all */
@@ -108,5 +109,5 @@ static inline bool options_have_ring(const struct options *o)
 static inline bool options_have_target(const struct options *o)
 {
 	return o->nr_pids || o->thread || o->name || o->unit || o->cgroup || o->container ||
-	       o->bare || o->command;
+	       o->bare || o->command || o->host;
 }

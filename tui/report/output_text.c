@@ -62,6 +62,8 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 		t = model_target(m, i);
 		buf_puts(&line, i ? ", " : "");
 		sanitise_puts(&line, t->comm);
+		if (!t->pid) /* --host */
+			continue;
 		buf_printf(&line, " (pid %u", t->pid);
 		if (t->ns_pid && t->ns_pid != t->pid)
 			buf_printf(&line, ", pid %u in its container", t->ns_pid);
