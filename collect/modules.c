@@ -81,13 +81,14 @@ static uint32_t module_of(struct collector *c, const struct target *t, const str
 		mod->made = about.made;
 		module_opened(mod);
 	}
-	send_record(c, &(struct record){.type = REC_MODULE,
-					.module = {.module = c->files.nr_modules,
-						   .dev = m->dev,
-						   .inode = m->inode,
-						   .path = mod->path,
-						   .size = mod->size,
-						   .name = strcmp(m->path, t->exe) ? "" : t->link}});
+	send_record(c,
+		    &(struct record){.type = REC_MODULE,
+				     .module = {.module = c->files.nr_modules,
+						.dev = m->dev,
+						.inode = m->inode,
+						.path = mod->path,
+						.size = mod->size,
+						.name = strcmp(m->path, t->exe) ? "" : t->link}});
 	return c->files.nr_modules;
 }
 

@@ -24,14 +24,15 @@ struct target {
 	unsigned int threads;
 	char comm[TARGET_COMM];
 	char exe[TARGET_PATH];
-	char link[TARGET_COMM]; /* target_link(): the name by which it was started; "": that of exe */
-	uint64_t cpu_ns;	   /* CPU time at the last query, ns */
-	bool main_ended;	   /* its main thread has ended, others live */
-	bool probed_everywhere;	   /* a note says that its probes act in other processes, too */
-	bool requested;		   /* named by the user; if false, a followed child */
-	uint64_t scanned_ns;	   /* when its mappings were last read whole; 0: never */
-	uint64_t scanned_pages;	   /* size of its memory just before that; 0: not known */
-	uint64_t checks_since_ns;  /* modules_check(): begin of the second of `checks` */
+	char link[TARGET_COMM]; /* target_link(): the name by which it was started; "": that of exe
+				 */
+	uint64_t cpu_ns;	/* CPU time at the last query, ns */
+	bool main_ended;	/* its main thread has ended, others live */
+	bool probed_everywhere; /* a note says that its probes act in other processes, too */
+	bool requested;		/* named by the user; if false, a followed child */
+	uint64_t scanned_ns;	/* when its mappings were last read whole; 0: never */
+	uint64_t scanned_pages; /* size of its memory just before that; 0: not known */
+	uint64_t checks_since_ns; /* modules_check(): begin of the second of `checks` */
 	unsigned int checks;
 	uint64_t mapped_ns;   /* when it mapped code of which no scan knows; 0: it did not */
 	bool over;	      /* it has ended, and its end is about to be sent */

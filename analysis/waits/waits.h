@@ -174,10 +174,10 @@ void waits_chains_release(struct waits_chains *c);
 /*
  * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
  * those that did the same become one layer. `outermost`: whether threads of a process, of one name,
- * that did the same become one outermost layer, too, whose tid is the pid. Waits in one system call that differ only in the
- * stack of the kernel, which no text shows, become one layer, too; and so do waits whose call path
- * is not known with the same ones that have it, if nearly all of these have one. 0, or -ENOMEM:
- * nothing has changed.
+ * that did the same become one outermost layer, too, whose tid is the pid. Waits in one system call
+ * that differ only in the stack of the kernel, which no text shows, become one layer, too; and so
+ * do waits whose call path is not known with the same ones that have it, if nearly all of these
+ * have one. 0, or -ENOMEM: nothing has changed.
  */
 int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
 /*
