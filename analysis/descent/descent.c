@@ -484,14 +484,12 @@ const struct profile *descent_start_profile(const struct descent *d)
 
 void descent_progress(const struct descent *d, struct descent_progress *out)
 {
-	*out = (struct descent_progress){
-	    .status = descent_status(d),
-	    .rounds = d->rounds,
-	    .calls_used = d->calls_used,
-	    .armed = d->phase == PHASE_RUN ? d->nr_armed : 0,
-	    .decisions = d->decisions,
-	    .contradicted = d->tree.contradicted,
-	};
+	*out = (struct descent_progress){.status = descent_status(d),
+					 .rounds = d->rounds,
+					 .calls_used = d->calls_used,
+					 .armed = d->phase == PHASE_RUN ? d->nr_armed : 0,
+					 .decisions = d->decisions,
+					 .contradicted = d->tree.contradicted};
 	if (d->phase == PHASE_IDLE)
 		return;
 	out->until_next =
