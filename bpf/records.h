@@ -218,8 +218,7 @@ struct pt_context {
 	pt_u64 ret;    /* required return address; 0: not compared */
 };
 
-/* An indirect call whose callees are recorded; its operand is like struct rec_operand of
- * analysis/session/record.h. */
+/* An indirect call whose callees are recorded; its operand: struct rec_operand (record.h). */
 enum { PT_ANY_PARENT = 0xffffffff };
 struct pt_learn {
 	pt_u32 id;	    /* unique, never reused */
