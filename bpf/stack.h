@@ -89,19 +89,25 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 	struct pt_descent *d = anywhere ? 0 : descent_of(c, task);
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &room);
 	u64 bytes;
+	u32 slot;
 	s64 kernel;
 
 	if ((!d && !anywhere) || !r || c->stacks_left <= 0)
 		return;
 	__sync_fetch_and_add(&c->stacks_left, -1);
 	r->head.kind = PT_RECORD_STACK;
-	r->head.slot = c->keep && d ? d->slot : c->descend_slot;
 	r->head.tgid = task->tgid;
 	r->head.tid = task->pid;
 	r->head.at = bpf_ktime_get_ns();
 	/* compare the pointer itself: the compiler would remember `anywhere` instead, which tells
-	 * an older verifier nothing about the pointer */
+	 * an older verifier nothing about the pointer; nor may it choose between the addresses of
+	 * the slots instead of their values */
+	slot = c->descend_slot;
+	HIDE(slot);
 	barrier_var(d);
+	if (c->keep && d)
+		slot = d->slot;
+	r->head.slot = slot;
 	r->cfa = d ? frame_of_f0(d) : 0;
 	r->sleeps = sleeps;
 	r->fnode = d ? innermost(d) : 0;
