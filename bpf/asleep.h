@@ -371,7 +371,7 @@ INLINE bool is_newborn(struct pt_regs *regs)
  * waits for this one. */
 INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = user_regs(task);
 	struct pt_past *p;
 	struct pt_asleep *a = asleep_of(task->pid);
 
@@ -380,7 +380,7 @@ INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 	p = &a->past[a->nr_past++ % PT_PASTS];
 	p->since = t->off_since;
 	p->until = now;
-	p->syscall = regs ? (s32)regs->orig_ax : -1;
+	p->syscall = regs ? (s32)regs->orig_ax : PT_NO_PROGRAM;
 	p->preempt_pid = t->wait == PT_WAIT_PREEMPTED ? t->next_pid : 0;
 	__builtin_memcpy(p->preempt_comm, t->next_comm, PT_COMM);
 }

@@ -86,6 +86,8 @@ struct pt_record_callees {
 	struct pt_callee callees[PT_CALLEES];
 };
 
+enum { PT_NO_PROGRAM = -2 }; /* a thread of the kernel makes no system calls */
+
 struct pt_record_sleep {
 	struct pt_record head; /* at: end of the sleep */
 	pt_u64 slept;
@@ -107,7 +109,7 @@ struct pt_record_sleep {
 	pt_u32 retransmits; /* retransmits on its TCP connection during the sleep */
 	/* What the waker or the owner of the mutex did for most of the sleep. */
 	pt_u32 did;	    /* enum pt_did */
-	pt_s32 did_syscall; /* system call in which it slept; -1: none */
+	pt_s32 did_syscall; /* system call in which it slept; -1: none; or PT_NO_PROGRAM */
 	pt_u64 did_ns;
 	pt_u32 did_pid; /* task that took its CPU */
 	char did_comm[PT_COMM];

@@ -165,7 +165,7 @@ SEPARATE int asleep_stack_note(struct pt_control *c, struct pt_descent *d, u64 n
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u64 bytes, sp;
+	u64 bytes, sp, began = bpf_ktime_get_ns();
 
 	if (!c || !d || !regs)
 		return 0;
@@ -178,10 +178,11 @@ SEPARATE int asleep_stack_note(struct pt_control *c, struct pt_descent *d, u64 n
 	HIDE(bytes);
 	if (bytes > PT_KEPT_STACK)
 		bytes = PT_KEPT_STACK;
-	if (bpf_probe_read_user(d->asleep_stack, bytes, (void *)sp))
-		return 0;
-	d->asleep_bytes = bytes;
-	d->asleep_at = now;
+	if (!bpf_probe_read_user(d->asleep_stack, bytes, (void *)sp)) {
+		d->asleep_bytes = bytes;
+		d->asleep_at = now;
+	}
+	__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - began);
 	return 0;
 }
 
@@ -192,7 +193,7 @@ INLINE void asleep_stack_send(struct pt_control *c, struct pt_descent *d, struct
 {
 	u32 zero = 0;
 	struct pt_record_stack *r = bpf_map_lookup_elem(&stacks, &zero);
-	u64 bytes = d->asleep_bytes;
+	u64 bytes = d->asleep_bytes, began = bpf_ktime_get_ns();
 	s64 kernel;
 
 	if (!r || c->stacks_left <= 0)
@@ -226,4 +227,5 @@ INLINE void asleep_stack_send(struct pt_control *c, struct pt_descent *d, struct
 	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
 			       BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
+	__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - began);
 }

@@ -445,7 +445,11 @@ void sleep_doing(const struct pt_record_sleep *r, struct rec_sleep *s, char *tex
 		snprintf(text, n, "ran");
 		break;
 	case PT_DID_SLEEP:
-		snprintf(text, n, call ? "was in %s" : "waited for memory", call);
+		if (call)
+			snprintf(text, n, "was in %s", call);
+		else
+			snprintf(text, n, "%s",
+				 r->did_syscall == PT_NO_PROGRAM ? "slept" : "waited for memory");
 		break;
 	case PT_DID_WAIT_FOR_CPU:
 		snprintf(text, n, "was preempted by %.*s %u", PT_COMM, r->did_comm, r->did_pid);

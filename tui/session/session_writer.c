@@ -28,6 +28,7 @@ struct session_writer {
 	bool kept;
 	char *created;	/* the name of a provisional file, which is removed unless it is kept */
 	char *replaces; /* the older session whose place a kept file takes; NULL: none */
+	int older;	/* with `replaces`: that file, locked until then */
 };
 
 int write_at(int fd, const void *data, size_t n, uint64_t offset, size_t *done)
@@ -166,21 +167,34 @@ int session_writer_create(struct session_writer **out, const char *path)
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
+/* Open an existing file that may be replaced, and lock it. Returns it, or a negative errno. */
+static int open_target(const char *path, int flags)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
+
+	if (fd < 0)
+		return -errno;
+	err = check_replaceable(fd);
+	if (!err)
+		err = lock(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
 /*
  * 1 if the file of this name may be replaced and no other writer uses it; 0 if there is none.
  * `flags`: more flags of open().
  */
 static int check_target(const char *path, int flags)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
+	int fd = open_target(path, flags);
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = check_replaceable(fd);
-	if (!err)
-		err = lock(fd);
+		return fd == -ENOENT ? 0 : fd;
 	close(fd);
-	return err ? err : 1;
+	return 1;
 }
 
 /* Rename an older session to `name`; NULL: remove it. */
@@ -262,21 +276,28 @@ static int sync_folder(const char *path)
 
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace)
 {
-	int err = replace ? check_target(path, 0) : 0, fd;
-	char name[PATH_MAX], *created, *replaces = err > 0 ? strdup(path) : NULL;
+	int older = replace ? open_target(path, 0) : -ENOENT, fd, err;
+	char name[PATH_MAX], *created = NULL, *replaces = older >= 0 ? strdup(path) : NULL;
 
-	if (err < 0 || (err > 0 && !replaces))
-		return err < 0 ? err : -ENOMEM;
-	fd = replaces ? temporary_beside(path, name) : open_new(path);
-	created = fd < 0 ? NULL : strdup(replaces ? name : path);
+	if (older < 0 && older != -ENOENT)
+		return older;
+	fd = older >= 0 ? temporary_beside(path, name) : open_new(path);
+	if (fd >= 0)
+		created = strdup(older >= 0 ? name : path);
 	err = fd < 0 ? fd : writer_begin(out, fd);
 	if (!err) {
 		(*out)->created = created;
 		(*out)->replaces = replaces;
-		return 0;
+		(*out)->older = older;
+		if (created && (replaces || older < 0))
+			return 0;
+		session_writer_abandon(*out);
+		return -ENOMEM;
 	}
 	if (created)
 		unlink(created);
+	if (older >= 0)
+		close(older);
 	free(created);
 	free(replaces);
 	return err;
@@ -297,12 +318,18 @@ static void remove_provisional(struct session_writer *w)
 		unlink(w->created);
 }
 
-/* Let a kept file take the place of the older session. */
-static int take_place(struct session_writer *w)
+/*
+ * Let a kept file take the place of the older session, unless writing it failed: then it is
+ * removed, and the older one stays.
+ */
+static int take_place(struct session_writer *w, int err)
 {
 	if (!w->kept || !w->replaces)
-		return 0;
-	return rename(w->created, w->replaces) ? -errno : sync_folder(w->replaces);
+		return err;
+	if (!err && rename(w->created, w->replaces))
+		err = -errno;
+	w->kept = !err;
+	return err ? err : sync_folder(w->replaces);
 }
 
 bool session_writer_take_limited(struct session_writer *w)
@@ -438,6 +465,8 @@ void session_writer_abandon(struct session_writer *w)
 	if (!w)
 		return;
 	remove_provisional(w);
+	if (w->replaces)
+		close(w->older);
 	free(w->created);
 	free(w->replaces);
 	ring_writer_free(w->ring);
@@ -449,14 +478,14 @@ void session_writer_abandon(struct session_writer *w)
 
 int session_writer_close(struct session_writer *w)
 {
-	int err, placed, first;
+	int err, first;
 
 	if (!w)
 		return 0;
 	first = w->err;
 	/* Write the index also after an error: MAX_CLOSE bytes are reserved for it. */
 	err = w->ring ? ring_writer_close(w->ring) : finish(w, w->fd);
-	placed = take_place(w);
+	err = take_place(w, first ? first : err);
 	session_writer_abandon(w);
-	return first ? first : err ? err : placed;
+	return err;
 }
