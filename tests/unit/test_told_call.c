@@ -212,12 +212,68 @@ static void test_few_samples(void **state)
 	story_end(&s);
 }
 
+/* Of many samples some are used, which stand for the others, too. */
+static void test_many_samples(void **state)
+{
+	const struct descent_path *p;
+	struct told_seen seen;
+	struct story s;
+
+	story_begin(&s);
+	s.call.call.oncpu_ns = 80 * MS;
+	/* the last ones, of all that were taken most, in spin() */
+	for (uint64_t at = 1; at < 800; at++)
+		story_stack(&s, TID, WITNESS_RUN, 1000 * MS + at * MS / 10, at < 200 ? 2 : 3);
+	told_seen(s.told.names, &s.call, &seen);
+	assert_int_equal(seen.samples, 799);
+	p = story_tell(&s);
+	assert_path(&s, p, 3);
+	assert_int_equal(p->cause.kind, CAUSE_OWN_CODE);
+	assert_true(p->share > 0.7 && p->share < 0.8);
+	story_end(&s);
+}
+
+/* The oldest stacks make room, and what is said of their calls is that these may have had some. */
+static void test_oldest_are_dropped(void **state)
+{
+	const struct descent_path *p;
+	struct told_seen seen;
+	struct story s;
+
+	story_begin(&s);
+	s.call.call.oncpu_ns = 80 * MS;
+	story_stack(&s, TID, WITNESS_RUN, 1010 * MS, 3);
+	told_seen(s.told.names, &s.call, &seen);
+	assert_int_equal(seen.samples, 1);
+	assert_false(seen.forgotten);
+	for (uint64_t i = 0; i < 20000; i++)
+		story_stack(&s, TID + 1, WITNESS_RUN, 1100 * MS + i, 3);
+	told_seen(s.told.names, &s.call, &seen);
+	assert_int_equal(seen.samples, 0);
+	assert_true(seen.forgotten);
+	/* a later call has its own */
+	s.call.call.start_ns = 2000 * MS;
+	for (uint64_t at = 10; at <= 80; at += 10)
+		story_stack(&s, TID, WITNESS_RUN, (2000 + at) * MS, 3);
+	told_seen(s.told.names, &s.call, &seen);
+	assert_int_equal(seen.samples, 8);
+	assert_false(seen.forgotten);
+	p = story_tell(&s);
+	assert_path(&s, p, 3);
+	assert_int_equal(p->cause.kind, CAUSE_OWN_CODE);
+	story_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_sleep),	cmocka_unit_test(test_sleep_without_stack),
-	    cmocka_unit_test(test_own_code),	cmocka_unit_test(test_own_code_without_samples),
+	    cmocka_unit_test(test_sleep),
+	    cmocka_unit_test(test_sleep_without_stack),
+	    cmocka_unit_test(test_own_code),
+	    cmocka_unit_test(test_own_code_without_samples),
 	    cmocka_unit_test(test_few_samples),
+	    cmocka_unit_test(test_many_samples),
+	    cmocka_unit_test(test_oldest_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

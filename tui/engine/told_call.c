@@ -11,6 +11,8 @@
 
 enum {
 	MAX_NAMES = 65536,
+	MAX_STACKS = 16384, /* of 1 to 3 kB: of a long stream, those that came last */
+	STACKS_OF_CALL = 128,
 	MAX_TURNS = 1000,
 	VOTES = 20, /* a descent decides by the votes of several calls: this one votes as often */
 };
@@ -18,11 +20,18 @@ enum {
 /* Shorter parts of a call on the CPU need no samples. */
 #define WORTH_SAMPLES 0.05
 
+struct kept_stack {
+	uint64_t at_ns;
+	struct record *rec; /* REC_WITNESS */
+};
+
 struct told_names {
 	struct record **list;
 	size_t nr, cap;
-	struct record **stacks; /* REC_WITNESS */
+	struct kept_stack *stacks;
 	size_t nr_stacks, cap_stacks;
+	size_t oldest;	       /* index in stacks, once there are MAX_STACKS */
+	uint64_t forgotten_ns; /* stacks until then were dropped */
 };
 
 static struct told_names *told_names_new(void)
@@ -37,7 +46,7 @@ static void told_names_free(struct told_names *n)
 	for (size_t i = 0; i < n->nr; i++)
 		free(n->list[i]);
 	for (size_t i = 0; i < n->nr_stacks; i++)
-		free(n->stacks[i]);
+		free(n->stacks[i].rec);
 	free(n->list);
 	free(n->stacks);
 	free(n);
@@ -46,6 +55,24 @@ static void told_names_free(struct told_names *n)
 static bool is_stack(const struct record *rec)
 {
 	return rec->type == REC_WITNESS && rec->witness.epoch == SLOW_CALL_EPOCH;
+}
+
+/* Keep a stack, if need be in place of the oldest one. 0 or -ENOMEM; then it is not kept. */
+static int keep_stack(struct told_names *n, struct record *rec)
+{
+	const struct kept_stack fresh = {rec->witness.at_ns, rec};
+	struct kept_stack *old;
+	int err = array_append(n->stacks, n->nr_stacks, n->cap_stacks, MAX_STACKS, fresh);
+
+	if (err != -E2BIG)
+		return err;
+	old = &n->stacks[n->oldest];
+	n->oldest = (n->oldest + 1) % n->nr_stacks;
+	if (n->forgotten_ns < old->at_ns)
+		n->forgotten_ns = old->at_ns;
+	free(old->rec);
+	*old = fresh;
+	return 0;
 }
 
 static int told_names_take(struct told_names *n, const struct record *rec)
@@ -60,28 +87,34 @@ static int told_names_take(struct told_names *n, const struct record *rec)
 	copy = record_copy(rec);
 	if (!copy)
 		return -ENOMEM;
-	err = stack ? array_append(n->stacks, n->nr_stacks, n->cap_stacks, SLOW_LIST_MAX, copy)
-		    : array_append(n->list, n->nr, n->cap, MAX_NAMES, copy);
+	err = stack ? keep_stack(n, copy) : array_append(n->list, n->nr, n->cap, MAX_NAMES, copy);
 	if (err)
 		free(copy);
 	return err == -E2BIG ? 0 : err;
 }
 
-/* True if the stack was seen inside the call. */
-static bool is_inside(const struct rec_witness *w, const struct rec_call *call)
+/* The next stack that was seen inside the call, in the order of the stream; NULL: no more. *i: 0 at
+ * the begin. */
+static const struct rec_witness *next_inside(const struct told_names *n,
+					     const struct rec_call *call, size_t *i)
 {
-	return w->op == call->op && w->tid == call->tid && w->at_ns >= call->start_ns &&
-	       w->at_ns <= call->start_ns + call->raw_ns;
+	while (*i < n->nr_stacks) {
+		const struct kept_stack *k = &n->stacks[(n->oldest + (*i)++) % n->nr_stacks];
+
+		if (k->at_ns >= call->start_ns && k->at_ns <= call->start_ns + call->raw_ns &&
+		    k->rec->witness.op == call->op && k->rec->witness.tid == call->tid)
+			return &k->rec->witness;
+	}
+	return NULL;
 }
 
 void told_seen(const struct told_names *n, const struct rec_slow_call *slow, struct told_seen *out)
 {
-	*out = (struct told_seen){0};
-	for (size_t i = 0; i < n->nr_stacks; i++) {
-		const struct rec_witness *w = &n->stacks[i]->witness;
+	const struct rec_witness *w;
+	size_t i = 0;
 
-		if (!is_inside(w, &slow->call))
-			continue;
+	*out = (struct told_seen){.forgotten = slow->call.start_ns <= n->forgotten_ns};
+	while ((w = next_inside(n, &slow->call, &i))) {
 		out->sleeps += w->kind == WITNESS_SLEEP;
 		out->samples += w->kind == WITNESS_RUN;
 	}
@@ -148,62 +181,80 @@ static void begin(struct descent_driver *d, const struct rec_op *op, const struc
 	profile_to_record(&one, op->op, &buckets, &rec.profile);
 	rec.profile.end_ns = rec.profile.armed_ns = call->latency_ns;
 	driver_take(d, &rec);
-	told_callees(d, s, call);
+	told_callees(d, s);
 	sites.callees.function = function_of(op);
 	sites.callees.error = op->layer == LAYER_SYSCALL ? 0 : -ENODATA;
 	driver_take(d, &sites);
 }
 
-/* The stack with which this sleep of a call began; NULL: it was not recorded. */
-static const struct rec_witness *stack_of(const struct told_names *n, const struct rec_call *call,
-					  const struct rec_witness *sleep)
-{
-	struct record *const *found = find_first(i, n->stacks, n->nr_stacks,
-						 n->stacks[i]->witness.kind == WITNESS_SLEEP &&
-						     n->stacks[i]->witness.at_ns == sleep->at_ns &&
-						     is_inside(&n->stacks[i]->witness, call));
-
-	return found ? &(*found)->witness : NULL;
-}
-
-/* Let the samples stand for the time on the CPU, if that is known, else for at most the call. */
-static void weigh(struct told_stacks *s, const struct rec_call *call)
+/* Let the samples, which are of taken_ns, stand for the time on the CPU, if that is known, else for
+ * at most the call; and in any case for those that were left out. */
+static void weigh(struct told_stacks *s, const struct rec_call *call, uint64_t taken_ns)
 {
 	uint64_t cpu = call->known & CALL_KNOWN_ONCPU ? call->oncpu_ns : call->latency_ns;
+	uint64_t all = s->run_ns;
 
 	s->covers_cpu =
 	    (double)cpu < WORTH_SAMPLES * (double)call->latency_ns || 2 * s->run_ns > cpu;
-	if (!s->covers_cpu || !(call->known & CALL_KNOWN_ONCPU || s->run_ns > cpu))
+	if (s->covers_cpu && (call->known & CALL_KNOWN_ONCPU || s->run_ns > cpu))
+		all = cpu;
+	if (!taken_ns || all == taken_ns)
 		return;
 	for (size_t i = 0; i < s->nr; i++) {
 		if (s->list[i].kind == WITNESS_RUN)
 			s->list[i].weight_ns = (uint64_t)((double)s->list[i].weight_ns *
-							  (double)cpu / (double)s->run_ns);
+							  (double)all / (double)taken_ns);
 	}
 }
 
-/* The sleeps and samples of a call, with their frames where there are any. 0 or -ENOMEM. */
+/* Fill in the sleeps of a call, with the stacks with which they began where these were recorded.
+ * Returns the number of its samples. */
+static size_t sleeps_of(const struct told_names *n, const struct rec_slow_call *slow,
+			struct told_stacks *s)
+{
+	const struct rec_witness *w;
+	size_t i = 0, samples = 0;
+
+	while (s->nr < slow->nr_sleeps && s->nr < STACKS_OF_CALL) {
+		s->list[s->nr] = slow->sleeps[s->nr];
+		s->nr++;
+	}
+	while ((w = next_inside(n, &slow->call, &i))) {
+		samples += w->kind == WITNESS_RUN;
+		for (size_t k = 0; w->kind == WITNESS_SLEEP && k < s->nr; k++) {
+			if (s->list[k].at_ns == w->at_ns)
+				s->list[k] = *w;
+		}
+	}
+	return samples;
+}
+
+/* The sleeps and samples of a call, with their frames where there are any; of many samples some,
+ * spread evenly over it. 0 or -ENOMEM. */
 static int stacks_of(const struct told_names *n, const struct rec_slow_call *slow,
 		     struct told_stacks *s)
 {
-	s->list = calloc(slow->nr_sleeps + n->nr_stacks + 1, sizeof(*s->list));
+	size_t i = 0, nr = 0, samples, share;
+	uint64_t taken_ns = 0;
+	const struct rec_witness *w;
+
+	s->list = calloc(STACKS_OF_CALL, sizeof(*s->list));
 	if (!s->list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < slow->nr_sleeps; i++) {
-		const struct rec_witness *stack = stack_of(n, &slow->call, &slow->sleeps[i]);
-
-		s->list[s->nr++] = stack ? *stack : slow->sleeps[i];
-	}
-	for (size_t i = 0; i < n->nr_stacks; i++) {
-		const struct rec_witness *w = &n->stacks[i]->witness;
-
-		if (w->kind != WITNESS_RUN || !is_inside(w, &slow->call))
+	samples = sleeps_of(n, slow, s);
+	share = samples < STACKS_OF_CALL - s->nr ? samples : STACKS_OF_CALL - s->nr;
+	while ((w = next_inside(n, &slow->call, &i))) {
+		if (w->kind != WITNESS_RUN)
+			continue;
+		s->run_ns += w->weight_ns;
+		nr++;
+		if (nr * share / samples == (nr - 1) * share / samples)
 			continue;
 		s->list[s->nr++] = *w;
-		s->run_ns += w->weight_ns;
+		taken_ns += w->weight_ns;
 	}
-	weigh(s, &slow->call);
-	return 0;
+	weigh(s, &slow->call, taken_ns);
+	return told_functions(s, &slow->call);
 }
 
 /* Feed one sleep or sample; without frames it is one of the operation itself. */
@@ -231,7 +282,7 @@ static void tell(struct descent_driver *d, const struct told_stacks *s, const st
 	struct rec_call_node nodes[DESCENT_MAX_SITES];
 	struct record rec = {.type = REC_CALL, .call = *call};
 
-	told_callees(d, s, call);
+	told_callees(d, s);
 	/* before the call, after which the descent has seen enough */
 	for (size_t i = 0; i < s->nr; i++)
 		tell_stack(d, op, &s->list[i], later_ns);
@@ -250,6 +301,7 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 	struct told_stacks stacks = {0};
 
 	if (!d || stacks_of(n, slow, &stacks)) {
+		told_stacks_release(&stacks);
 		driver_free(d);
 		return NULL;
 	}
@@ -268,6 +320,6 @@ struct descent_driver *told_call(const struct told_names *n, const struct model 
 		tell(d, &stacks, op, &slow->call,
 		     i * 2 * (slow->call.raw_ns + slow->call.latency_ns));
 	driver_stop(d);
-	free(stacks.list);
+	told_stacks_release(&stacks);
 	return d;
 }

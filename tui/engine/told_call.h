@@ -18,6 +18,8 @@ struct told_names;
 struct told_seen {
 	uint32_t sleeps;  /* where it slept */
 	uint32_t samples; /* where it ran */
+	bool forgotten; /* there may have been more: the oldest stacks of a long stream are dropped
+			 */
 };
 void told_seen(const struct told_names *n, const struct rec_slow_call *slow, struct told_seen *out);
 

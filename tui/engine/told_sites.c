@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/told_sites.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "analysis/base/array.h"
 #include "analysis/descent/armed_set.h"
 
-enum { MAX_SITES = 256 };
+enum { MAX_SITES = 256, MAX_FUNCTIONS = 1 << 16 };
 
 static struct rec_code function_of(const struct rec_frame *f)
 {
@@ -22,63 +25,86 @@ static bool is_handler(const struct rec_call *call, const struct rec_witness *w,
 	return false;
 }
 
-/* Add the call that this frame makes, if it is not known yet, in the order of the offsets. */
-static uint32_t add_site(struct rec_call_site *sites, uint32_t nr, const struct rec_frame *frame)
+/* Add the call that this frame makes, if it is not known yet, in the order of the offsets. 0 or
+ * -ENOMEM. */
+static int add_site(struct told_function *f, const struct rec_frame *frame)
 {
 	struct rec_call_site site = {.offset = frame->offset - 1,
 				     .ret = frame->offset,
 				     .flags = CALL_SITE_TIMED,
 				     .callee = function_of(frame + 1)};
 	uint32_t at = 0;
+	int err;
 
-	while (at < nr && sites[at].ret < site.ret)
+	while (at < f->nr && f->sites[at].ret < site.ret)
 		at++;
-	if (nr == MAX_SITES || !frame->offset)
-		return nr;
-	if (at < nr && sites[at].ret == site.ret) {
+	if (!frame->offset)
+		return 0;
+	if (at < f->nr && f->sites[at].ret == site.ret) {
 		/* a pointer that called several functions */
-		if (!code_equal(sites[at].callee, site.callee))
-			sites[at].callee = (struct rec_code){0};
-		return nr;
+		if (!code_equal(f->sites[at].callee, site.callee))
+			f->sites[at].callee = (struct rec_code){0};
+		return 0;
 	}
-	for (uint32_t i = nr; i > at; i--)
-		sites[i] = sites[i - 1];
-	sites[at] = site;
-	return nr + 1;
+	err = array_insert(f->sites, at, f->nr, f->cap, MAX_SITES, site);
+	return err == -E2BIG ? 0 : err;
 }
 
-static void tell_callees(struct descent_driver *d, struct rec_code function,
-			 const struct told_stacks *s, const struct rec_call *call)
+/* Add the function of this frame, if it is not known yet, and the call that it makes there. 0 or
+ * -ENOMEM. */
+static int add_frame(struct told_stacks *s, const struct rec_call *call,
+		     const struct rec_witness *w, uint32_t frame)
 {
-	struct rec_call_site sites[MAX_SITES];
+	const struct rec_code function = function_of(&w->frames[frame]);
+	struct told_function *f = find_first(i, s->functions, s->nr_functions,
+					     code_equal(s->functions[i].function, function));
+	int err;
+
+	if (!f) {
+		err = array_append(s->functions, s->nr_functions, s->cap_functions, MAX_FUNCTIONS,
+				   (struct told_function){.function = function});
+		if (err)
+			return err;
+		f = &s->functions[s->nr_functions - 1];
+	}
+	if (frame + 1 == w->nr_frames || is_handler(call, w, frame + 1))
+		return 0;
+	return add_site(f, &w->frames[frame]);
+}
+
+int told_functions(struct told_stacks *s, const struct rec_call *call)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->nr; i++) {
+		for (uint32_t k = 0; k < s->list[i].nr_frames && !err; k++)
+			err = add_frame(s, call, &s->list[i], k);
+	}
+	return err;
+}
+
+void told_stacks_release(struct told_stacks *s)
+{
+	for (size_t i = 0; i < s->nr_functions; i++)
+		free(s->functions[i].sites);
+	free(s->functions);
+	free(s->list);
+	*s = (struct told_stacks){0};
+}
+
+void told_callees(struct descent_driver *d, const struct told_stacks *s)
+{
 	struct record rec = {.type = REC_CALLEES};
-	uint32_t nr = 0;
 
-	for (size_t i = 0; i < s->nr; i++) {
-		const struct rec_witness *w = &s->list[i];
+	for (size_t i = 0; i < s->nr_functions; i++) {
+		const struct told_function *f = &s->functions[i];
 
-		for (uint32_t k = 0; k + 1 < w->nr_frames; k++) {
-			if (code_equal(function_of(&w->frames[k]), function) &&
-			    !is_handler(call, w, k + 1))
-				nr = add_site(sites, nr, &w->frames[k]);
-		}
-	}
-	rec.callees = (struct rec_callees){.function = function,
-					   /* calls that were not seen took the rest */
-					   .total = nr + !s->covers_cpu,
-					   .nr_sites = nr,
-					   .sites = sites};
-	driver_take(d, &rec);
-}
-
-void told_callees(struct descent_driver *d, const struct told_stacks *s,
-		  const struct rec_call *call)
-{
-	for (size_t i = 0; i < s->nr; i++) {
-		const struct rec_witness *w = &s->list[i];
-
-		for (uint32_t k = 0; k < w->nr_frames; k++)
-			tell_callees(d, function_of(&w->frames[k]), s, call);
+		rec.callees = (struct rec_callees){.function = f->function,
+						   /* calls that were not seen took the rest */
+						   .total = f->nr + !s->covers_cpu,
+						   .nr_sites = f->nr,
+						   .sites = f->sites};
+		driver_take(d, &rec);
 	}
 }
 

@@ -62,18 +62,21 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 	const struct rec_slow_call *s = c->call;
 	struct told_seen seen;
 	unsigned int n = 0;
+	bool unsampled;
 
 	told_seen(names, s, &seen);
+	unsampled =
+	    !seen.samples && (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns;
 	if (!(s->call.known & CALL_KNOWN_ONCPU))
 		snprintf(
 		    text[n++], TEXT_BYTES,
 		    "the scheduler was not watched then, so that it is not known when the call "
 		    "ran, slept or waited for a CPU");
-	if (!seen.samples && (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns)
+	if (unsampled && !seen.forgotten)
 		snprintf(text[n++], TEXT_BYTES,
 			 "its time on the CPU (%s) was not sampled, so that its code is not known",
 			 format_time(s->call.oncpu_ns).s);
-	if (seen.sleeps < s->nr_sleeps)
+	if (seen.sleeps < s->nr_sleeps && !seen.forgotten)
 		snprintf(
 		    text[n++], TEXT_BYTES,
 		    c->op->layer == LAYER_SYSCALL
@@ -81,6 +84,11 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 			: "no stack was taken at %u of its %u sleeps, so that the calls inside "
 			  "it are not known there",
 		    s->nr_sleeps - seen.sleeps, s->nr_sleeps);
+	if (seen.forgotten && (unsampled || seen.sleeps < s->nr_sleeps))
+		snprintf(text[n++], TEXT_BYTES,
+			 "the stacks inside it, if any were taken, made room for those of later "
+			 "calls, so that its code is not known; of a saved session, peaktop why "
+			 "--at with its time reads them again");
 	if (s->missing & SLOW_SLEEPS && s->blocked > s->nr_sleeps)
 		snprintf(text[n++], TEXT_BYTES, "only the %u longest of its %u sleeps were kept",
 			 s->nr_sleeps, s->blocked);
