@@ -16,7 +16,9 @@ enum { SENTENCE_BYTES = 1 << 16, NO_PEAK = -1 /* no peak has this number */ };
 
 /* Why a call was slow, once it was found out. */
 struct live_slow_why {
-	uint64_t number; /* of the call, from 1; 0: unused */
+	uint64_t number;  /* of the call, from 1; 0: unused */
+	uint64_t made_ns; /* time of the session, when the text was made */
+	bool settled;	  /* it does not change any more */
 	char text[SCREEN_SLOW_WHY];
 };
 
@@ -52,14 +54,19 @@ static bool is_settled(const struct live_slow *l, const struct rec_call *call)
 	return model_elapsed_ns(model_of(l)) > call->start_ns + call->raw_ns + SETTLED_NS;
 }
 
-/* The same, remembered: then a call's story does not change any more. */
+/* The causes, remembered: until they are settled, they are looked for again with each tick. */
 static const char *why_of(struct live_slow *l, const struct slow_list_call *c, uint64_t number)
 {
 	struct live_slow_why *w = &l->why[number % SCREEN_SLOW_CALLS_MAX];
+	const uint64_t now = model_elapsed_ns(model_of(l));
 
-	if (w->number != number)
+	if (w->number != number || (!w->settled && w->made_ns != now)) {
 		find_why(l, c, w->text, sizeof(w->text));
-	w->number = is_settled(l, &c->call->call) ? number : 0;
+		w->number = number;
+		w->made_ns = now;
+		w->settled = is_settled(l, &c->call->call);
+	}
+	l->settled &= w->settled;
 	return w->text;
 }
 
@@ -71,6 +78,7 @@ static void fill(struct live_slow *l)
 	size_t left_out = 0, nr = 0;
 	char note[128] = "";
 
+	l->settled = true;
 	for (size_t i = slow_list_nr(list); i > 0 && nr < SCREEN_SLOW_CALLS_MAX; i--) {
 		const struct slow_list_call *c = slow_list_at(list, i - 1);
 
@@ -132,7 +140,7 @@ bool live_slow_action(struct live_slow *l, const struct screen_action *a)
 
 bool live_slow_turn(struct live_slow *l)
 {
-	uint64_t at = l->replay ? replay_at_ns(l->replay) : 0;
+	uint64_t at = l->replay ? replay_at_ns(l->replay) : model_elapsed_ns(model_of(l));
 	size_t nr;
 
 	if (!l->open)
@@ -140,7 +148,7 @@ bool live_slow_turn(struct live_slow *l)
 	if (!l->why)
 		l->why = calloc(SCREEN_SLOW_CALLS_MAX, sizeof(*l->why));
 	nr = slow_list_nr(told_of(l)->list) + 1;
-	if (!l->why || (l->shown == nr && l->at_ns == at))
+	if (!l->why || (l->shown == nr && (l->at_ns == at || (l->front && l->settled))))
 		return false;
 	l->shown = nr;
 	l->at_ns = at;

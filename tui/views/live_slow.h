@@ -20,7 +20,8 @@ struct live_slow {
 	/* private; zero at the begin */
 	bool open;	/* the view is */
 	size_t shown;	/* calls of the stream when it was filled last, plus 1; 0: not filled */
-	uint64_t at_ns; /* of a replay, then */
+	uint64_t at_ns; /* of the session, then */
+	bool settled;	/* the causes of all calls that are shown are */
 	struct live_slow_why *why; /* by number, for the calls that are shown */
 };
 
