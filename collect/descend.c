@@ -61,7 +61,9 @@ struct function *descend_f0(const struct collector *c)
 
 bool descend_wants_tries(const struct collector *c)
 {
-	return c->descent && c->descent->slot == kernel_side_control(c->kernel)->tries;
+	/* the program runs in the system calls of all processes */
+	return c->descent && c->descent->slot == kernel_side_control(c->kernel)->tries &&
+	       c->units[UNIT_SYSCALLS].host_ns >= 0;
 }
 
 uint32_t descend_epoch(const struct collector *c)

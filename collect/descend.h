@@ -43,7 +43,7 @@ void descend_code_changed(struct collector *c, uint32_t module, uint64_t offset)
  * have blown, and watch for calls that fail if that is wanted from now on. */
 void descend_settle(struct collector *c);
 /* True if threads sleep by a timer again and again in a call of f0: perhaps between tries of a call
- * that fails. */
+ * that fails. False while others have paid enough for looking. */
 bool descend_wants_tries(const struct collector *c);
 /* True if sites of fnodes are armed. */
 bool descend_is_armed(const struct collector *c);

@@ -150,10 +150,7 @@ void units_layers(struct collector *c)
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	run |= c->descent || c->keeping ? KERNEL_SIDE_DESCENT : 0u;
-	/* it runs in the system calls of all processes */
-	if (run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c) &&
-	    c->units[UNIT_SYSCALLS].host_ns >= 0)
-		run |= KERNEL_SIDE_TRIES;
+	run |= run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c) ? KERNEL_SIDE_TRIES : 0u;
 	run = kernel_side_layers(c->kernel, run);
 	/* layers that could not be attached are not available */
 	c->layers &= run | off;
