@@ -78,6 +78,11 @@ INLINE void clock_measure(struct pt_control *c, struct irq_context *irq, u32 tid
 	c->clock_ns += now - irq->start;
 }
 
+INLINE bool irq_is_soft(const struct irq_context *irq)
+{
+	return irq->number >= PT_IRQ_SOFT && irq->number < PT_IRQ_VECTOR;
+}
+
 /*
  * The time that the tracepoints of this interrupt do not see. On a virtual machine an interrupt
  * that does little takes most of its time there, on its way through the hypervisor. A soft
@@ -85,9 +90,7 @@ INLINE void clock_measure(struct pt_control *c, struct irq_context *irq, u32 tid
  */
 INLINE u64 irq_outside(struct pt_control *c, struct irq_context *irq)
 {
-	bool soft = irq->number >= PT_IRQ_SOFT && irq->number < PT_IRQ_VECTOR;
-
-	return soft ? 0 : c->irq_outside_ns;
+	return irq_is_soft(irq) ? 0 : c->irq_outside_ns;
 }
 
 /*
@@ -114,11 +117,10 @@ INLINE void irq_vote(struct pt_thread *t, u32 number, u64 ns)
 INLINE void irq_vote_all(struct pt_thread *t, struct irq_context *irq, u64 ns, u64 now)
 {
 	enum { BEHIND_NS = 5000 };
-	bool soft = irq->number >= PT_IRQ_SOFT && irq->number < PT_IRQ_VECTOR;
 	u64 asked_ns = irq->asked_ns;
 
 	irq->asked_ns = 0;
-	if (soft && asked_ns && irq->start - irq->asked < BEHIND_NS) {
+	if (irq_is_soft(irq) && asked_ns && irq->start - irq->asked < BEHIND_NS) {
 		if (t->irq_number >= PT_IRQ_VECTOR)
 			t->irq_lead -= asked_ns < t->irq_lead ? asked_ns : t->irq_lead;
 		ns += asked_ns;
@@ -146,7 +148,7 @@ INLINE void irq_leave(u32 bracket)
 	if (!irq->depth || --irq->depth)
 		return;
 	now = bpf_ktime_get_ns();
-	if (irq->number < PT_IRQ_SOFT || irq->number >= PT_IRQ_VECTOR)
+	if (!irq_is_soft(irq))
 		irq->left = now;
 	count_hit(PT_HIT_SCHED_OTHER);
 	clock_measure(c, irq, (u32)id, now);

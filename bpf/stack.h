@@ -75,6 +75,18 @@ INLINE u64 frame_of_f0(struct pt_descent *d)
 	return d->cfa + top;
 }
 
+/* Send a stack of which this many bytes were copied. */
+INLINE void stack_output(struct pt_control *c, struct pt_record_stack *r, u64 bytes)
+{
+	r->bytes = bytes;
+	HIDE(bytes);
+	if (bytes > PT_STACK)
+		return;
+	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
+			       BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&c->lost_ring, 1);
+}
+
 /*
  * Send a stack sample of a thread inside f0: its user registers `regs`, its user stack down to
  * the frame of f0's caller (up to PT_STACK bytes if f0 is a call of the kernel, or if calls of f0
@@ -145,13 +157,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 		    bpf_probe_read_user(r->stack, bytes, (void *)r->regs[PT_REG_SP]))
 			bytes = 0;
 	}
-	r->bytes = bytes;
-	HIDE(bytes);
-	if (bytes > PT_STACK)
-		return;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
-			       BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&c->lost_ring, 1);
+	stack_output(c, r, bytes);
 	/* sample_charge() adds the time of samples */
 	if (sleeps)
 		__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - r->head.at);
@@ -164,7 +170,7 @@ INLINE void descent_stack(void *ctx, struct pt_control *c, struct task_struct *t
 SEPARATE int asleep_stack_note(struct pt_control *c, struct pt_descent *d, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = user_regs(task);
 	u64 bytes, sp, began = bpf_ktime_get_ns();
 
 	if (!c || !d || !regs)
@@ -218,14 +224,8 @@ INLINE void asleep_stack_send(struct pt_control *c, struct pt_descent *d, struct
 	HIDE(bytes);
 	if (bytes > PT_KEPT_STACK)
 		bytes = 0;
-	r->bytes = bytes;
 	if (bpf_probe_read_kernel(r->stack, bytes, d->asleep_stack))
 		return;
-	HIDE(bytes);
-	if (bytes > PT_KEPT_STACK)
-		return;
-	if (bpf_ringbuf_output(&ring, r, __builtin_offsetof(struct pt_record_stack, stack) + bytes,
-			       BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&c->lost_ring, 1);
+	stack_output(c, r, bytes);
 	__sync_fetch_and_add(&c->snapshot_ns, bpf_ktime_get_ns() - began);
 }

@@ -71,12 +71,6 @@ struct sleep_strings {
  * sleep. */
 void call_fill(struct collector *c, const struct pt_record_call *r, struct rec_call *call,
 	       struct call_strings *text);
-/* The `sleep` of a sample of a running thread. */
-#define SLEEP_NONE                                                                                 \
-	{                                                                                          \
-		.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = "",     \
-		.about = ""                                                                        \
-	}
 /* Send a stack; the other fields of `out` are those that the caller has filled in. */
 void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec_stack *out);
 void sleep_fill(struct kernel_side *k, const struct pt_record_sleep *r, struct rec_sleep *s,

@@ -271,10 +271,11 @@ int modules_scan(struct collector *c, struct target *t)
 
 void modules_look(struct collector *c, struct target *t)
 {
-	uint64_t pages = t->pid ? target_pages(t->pid) : 0;
+	uint64_t pages;
 
 	if (!t->pid)
 		return;
+	pages = target_pages(t->pid);
 	if (!pages || pages != t->scanned_pages || now_ns() - t->scanned_ns > SCAN_NS)
 		modules_scan(c, t);
 }

@@ -104,6 +104,13 @@ struct rec_sleep {
 	uint32_t queued, room, overflows;
 };
 
+/* The `sleep` of a sample of a running thread. */
+#define SLEEP_NONE                                                                                 \
+	{                                                                                          \
+		.syscall = -1, .call = "", .name = "", .waker = "", .holder = "", .doing = "",     \
+		.about = ""                                                                        \
+	}
+
 /* The parameters of a walk (analysis/walk/walk.h). */
 struct rec_walk {
 	uint32_t maxcount_ppm; /* of the largest share: what is followed */

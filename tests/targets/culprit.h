@@ -104,6 +104,14 @@ static inline void pin_to(int cpu)
 		die("sched_setaffinity");
 }
 
+/* What the target is about cannot be had here; `why` and errno say why. */
+static inline void skip(const char *why)
+{
+	printf("{\"skip\":\"%s: %s\"}\n", why, strerror(errno));
+	fflush(stdout);
+	exit(0);
+}
+
 static inline void scheduled(int policy, int priority)
 {
 	struct sched_param p = {.sched_priority = priority};

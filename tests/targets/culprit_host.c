@@ -16,13 +16,6 @@ enum { MS_IN_US = 1000, PAGE = 4096 };
 static int poke[2];
 static const char *folder;
 
-static void skip(const char *why)
-{
-	printf("{\"skip\":\"%s: %s\"}\n", why, strerror(errno));
-	fflush(stdout);
-	exit(0);
-}
-
 /* One write to a file of the cgroup. */
 static void group_write(const char *name, const char *value)
 {

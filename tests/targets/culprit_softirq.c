@@ -20,13 +20,6 @@ static struct sockaddr_in group = {.sin_family = AF_INET};
 static int sender, poke[2], begun[2];
 static bool steered;
 
-static void skip(const char *why)
-{
-	printf("{\"skip\":\"%s: %s\"}\n", why, strerror(errno));
-	fflush(stdout);
-	exit(0);
-}
-
 /* An own network, whose loopback interface is up. */
 static void network_begin(void)
 {

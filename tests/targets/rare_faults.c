@@ -29,13 +29,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER,
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static bool done;
 
-static void skip(const char *why)
-{
-	printf("{\"skip\":\"%s: %s\"}\n", why, strerror(errno));
-	fflush(stdout);
-	exit(0);
-}
-
 /* Let the helper begin, and wait until it has. */
 static void helper_begins(void)
 {

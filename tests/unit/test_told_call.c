@@ -38,18 +38,6 @@ struct story {
 	struct descent_result result;
 };
 
-static struct rec_sleep no_sleep(void)
-{
-	return (struct rec_sleep){.syscall = -1,
-				  .call = "",
-				  .name = "",
-				  .waker = "",
-				  .interrupt = "",
-				  .holder = "",
-				  .doing = "",
-				  .about = ""};
-}
-
 static void story_begin(struct story *s)
 {
 	*s = (struct story){.model = model_new()};
@@ -76,7 +64,7 @@ static void story_sleeps(struct story *s)
 					.at_ns = 1080 * MS,
 					.weight_ns = 80 * MS,
 					.kind = WITNESS_SLEEP,
-					.sleep = no_sleep(),
+					.sleep = SLEEP_NONE,
 					.functions = ""};
 	s->sleep.sleep.syscall = 35;
 	s->sleep.sleep.call = "nanosleep";
@@ -91,17 +79,17 @@ static void story_stack(struct story *s, uint32_t tid, enum witness_kind kind, u
 {
 	struct record rec = {.type = REC_WITNESS};
 
-	rec.witness =
-	    (struct rec_witness){.op = OP,
-				 .tid = tid,
-				 .at_ns = at_ns,
-				 .weight_ns = kind == WITNESS_SLEEP ? 80 * MS : 10 * MS,
-				 .kind = kind,
-				 .sleep = kind == WITNESS_SLEEP ? s->sleep.sleep : no_sleep(),
-				 .epoch = SLOW_CALL_EPOCH,
-				 .nr_frames = nr_frames,
-				 .frames = frames,
-				 .functions = ""};
+	rec.witness = (struct rec_witness){
+	    .op = OP,
+	    .tid = tid,
+	    .at_ns = at_ns,
+	    .weight_ns = kind == WITNESS_SLEEP ? 80 * MS : 10 * MS,
+	    .kind = kind,
+	    .sleep = kind == WITNESS_SLEEP ? s->sleep.sleep : (struct rec_sleep)SLEEP_NONE,
+	    .epoch = SLOW_CALL_EPOCH,
+	    .nr_frames = nr_frames,
+	    .frames = frames,
+	    .functions = ""};
 	assert_int_equal(told_calls_take(&s->told, &rec), 0);
 }
 

@@ -32,8 +32,7 @@ enum {
 
 static const struct rec_walk defaults = {
     .maxcount_ppm = 500000, .max_depth = 16, .min_snapshots = 100};
-static const struct rec_sleep running = {
-    .syscall = -1, .call = "", .name = "", .waker = "", .holder = ""};
+static const struct rec_sleep running = SLEEP_NONE;
 
 static struct walk *begin(const struct rec_walk *ask)
 {

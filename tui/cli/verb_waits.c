@@ -368,12 +368,13 @@ static int read_choice(struct replay **r, struct options *o, struct waits_call_c
 	f = wait_driver_followed(replay_waits(*r));
 	if (f && !o->nr_ops && options_follow(o, f))
 		return replay_leave(*r, EXIT_DAMAGED, 0);
+	if (!o->nr_ops)
+		return 0;
 	if (is_same_choice(f, o)) {
 		c->made = f->op != 0;
 		c->op = f->op;
-	}
-	if (!o->nr_ops || is_same_choice(f, o))
 		return 0;
+	}
 	choose(c, replay_model(*r), o, o->question.timeout_s);
 	replay_free(*r);
 	config.calls_only = true;

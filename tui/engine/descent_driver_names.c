@@ -78,9 +78,15 @@ static void module_release(struct driver_module *m)
 	free(m->id.build_id);
 }
 
-void names_module(struct descent_driver *d, const struct rec_module *m)
+char *driver_module_label(const struct rec_module *m)
 {
 	const char *name = m->name && m->name[0] ? m->name : path_file(m->path);
+
+	return strndup(name, path_length(name));
+}
+
+void names_module(struct descent_driver *d, const struct rec_module *m)
+{
 	struct driver_module *mod;
 
 	if (!m->module || m->module > DRIVER_MAX_MODULES)
@@ -91,7 +97,7 @@ void names_module(struct descent_driver *d, const struct rec_module *m)
 		d->nr_modules = m->module;
 	mod = &d->modules[m->module - 1];
 	module_release(mod);
-	*mod = (struct driver_module){.name = strndup(name, path_length(name)),
+	*mod = (struct driver_module){.name = driver_module_label(m),
 				      .id = {.path = strdup(m->path), .size = m->size}};
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "analysis/base/array.h"
-#include "analysis/base/path.h"
 #include "tui/engine/front_state.h"
 
 enum { COVERAGE_PART = 512 }; /* functions planned in one request */
@@ -43,13 +42,11 @@ const char *module_name(const struct front *f, uint32_t module)
 void watches_module(struct front *f, const struct rec_module *m)
 {
 	struct front_module *mod;
-	const char *name = m->name && m->name[0] ? m->name : path_file(m->path);
 
 	if (m->module != f->files.nr_modules + 1 || f->files.nr_modules == FRONT_MAX_MODULES)
 		return;
 	mod = &f->files.modules[f->files.nr_modules++];
-	*mod = (struct front_module){.path = strdup(m->path)};
-	mod->name = strndup(name, path_length(name));
+	*mod = (struct front_module){.path = strdup(m->path), .name = driver_module_label(m)};
 	if (f->files.wanted)
 		module_ask(f, f->files.nr_modules);
 }

@@ -119,20 +119,33 @@ static int lock(int fd)
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
-/* O_NONBLOCK: do not block on a pipe of that name before it is refused. */
-static int open_existing(const char *path)
+/*
+ * Open an existing file that may be replaced, and lock it. `flags`: more flags of open(). Returns
+ * it, or a negative errno. O_NONBLOCK: do not block on a pipe of that name before it is refused.
+ */
+static int open_target(const char *path, int flags)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
 
 	if (fd < 0)
 		return -errno;
 	err = check_replaceable(fd);
 	if (!err)
 		err = lock(fd);
-	if (!err && (ftruncate(fd, 0) || fchmod(fd, 0600)))
-		err = -errno;
 	if (!err)
 		return fd;
+	close(fd);
+	return err;
+}
+
+/* The same for a file that is overwritten: it is empty then. */
+static int open_existing(const char *path)
+{
+	int fd = open_target(path, 0), err;
+
+	if (fd < 0 || !(ftruncate(fd, 0) || fchmod(fd, 0600)))
+		return fd;
+	err = -errno;
 	close(fd);
 	return err;
 }
@@ -165,22 +178,6 @@ int session_writer_create(struct session_writer **out, const char *path)
 		return err;
 	fd = open_existing(path);
 	return fd < 0 ? fd : writer_begin(out, fd);
-}
-
-/* Open an existing file that may be replaced, and lock it. Returns it, or a negative errno. */
-static int open_target(const char *path, int flags)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
-
-	if (fd < 0)
-		return -errno;
-	err = check_replaceable(fd);
-	if (!err)
-		err = lock(fd);
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
 }
 
 /*
