@@ -39,10 +39,10 @@ struct pt_asleep {
 	pt_u32 held_back; /* 1: its own data wait for an acknowledgement of earlier ones (Nagle) */
 	/* messages that waited at the other end of a datagram socket, and its room for them */
 	pt_u32 queued, room;
-	pt_u32 uring_fd; /* descriptor in its last io_uring request; PT_NO_FD: none */
-	/* the last call that failed since the last timed sleep, the one that had failed before that
-	 * sleep, and, if both are the same, the one for whose next try it sleeps now */
-	struct pt_tried failed, before, tried;
+	pt_u32 uring_fd;	/* descriptor in its last io_uring request; PT_NO_FD: none */
+	struct pt_tried failed; /* the last call that has failed since the last timed sleep */
+	struct pt_tried before; /* the last one that had failed before that sleep */
+	struct pt_tried tried;	/* both were the same call: it sleeps until the next try of it */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };

@@ -86,10 +86,10 @@ INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64
 }
 
 /*
- * The entry for a call of a kernel function that begins at `sp`; NULL: the table is full, or the
- * call is made inside of one that is open, of which only the outermost counts. The return of an
- * open call that is not further up was missed: the kernel can follow only so many calls of a
- * function at once.
+ * The entry for a call of a kernel function that begins at `sp`. NULL: the table is full, or the
+ * call is made inside another one, because only the outermost counts. An open call that began at
+ * the same place or further down cannot be open any more. The kernel has missed its return, because
+ * it follows only so many calls of a function at once; it counts as a call without a latency.
  */
 INLINE struct pt_act *kernel_begin(struct pt_control *c, struct pt_act_key *key, u64 sp)
 {

@@ -52,7 +52,7 @@ enum {
 	PT_WAITING = 4, /* waiting target threads tracked per CPU */
 	PT_CPUS = 1024,
 	PT_REGS = 21,	      /* registers in struct pt_regs */
-	PT_KEPT_STACK = 2048, /* the same where slow calls are kept and a thread falls asleep */
+	PT_KEPT_STACK = 2048, /* most bytes of the stack of a sleep in a call that may be kept */
 	PT_STACK = 8192,      /* most bytes of a stack in a stack sample */
 	PT_SNAPSHOT_STACK = 16384, /* most bytes of a stack in a thread snapshot */
 	PT_SNAPSHOT_STEP = 256,
@@ -173,7 +173,7 @@ struct pt_snapshot {
 #define PT_ACT_RETURNS (1u << 31)
 /* In arg_mask: the activation began outside of a phase; kept because its end closes a phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
-#define PT_ACT_KERNEL (1ull << 63) /* in a key's cfa: a kernel function's call, on that stack */
+#define PT_ACT_KERNEL (1ull << 63) /* in a key's cfa: a kernel function, on this stack */
 
 enum {
 	PT_ACT_TAKEN = 1,

@@ -15,9 +15,9 @@ INLINE void irq_forget(struct irq_context *irq)
 }
 
 /*
- * Slow calls are kept, and the thread is between two of its calls: what happens to it now is part
- * of none, unless the run queue is counted. A thread that makes no such calls may hold up one that
- * does, so that it is observed.
+ * True if slow calls are kept and the thread is between two of its measured calls. Then what
+ * happens to it belongs to no call, unless the run queue is counted. A thread that has made no
+ * measured call is none of these: it may hold up another one that has.
  */
 INLINE bool is_between_calls(struct pt_control *c, struct task_struct *task)
 {
@@ -299,8 +299,7 @@ INLINE void switched_in(struct pt_control *c, struct task_struct *next, u64 now)
 	t->wake_since = 0;
 }
 
-/* True if the task is a target's, and what happens to it counts; else *skipped is set if it is a
- * target's. */
+/* True if the task is a target's and not between two calls; *skipped is set if it is. */
 INLINE bool is_observed(struct pt_control *c, struct task_struct *task, bool *skipped)
 {
 	if (!is_target(c, task->tgid))

@@ -263,7 +263,7 @@ static int target_check(const struct options *o, char *e, size_t n)
 	if (o->host && (o->thread || o->follow || !o->nr_ops ||
 			any_of(i, o->nr_ops, o->ops[i].kind != OP_KERNEL)))
 		return options_fail(
-		    e, n, "--host needs -f kernel:FUNCTION, and neither --thread nor --follow");
+		    e, n, "--host works with -f kernel:FUNCTION only, without --thread, --follow");
 	if (o->thread && o->command)
 		return options_fail(e, n,
 				    "--thread names a thread that runs already, so it cannot be "

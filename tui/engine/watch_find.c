@@ -92,8 +92,8 @@ static void refuse_ambiguous(struct front *f, struct watch *w, const struct pars
 	char *text = text_with_list(
 	    f, w, list,
 	    any_of(i, list->nr, is_body(list->functions[i].function))
-		? "a coroutine: NAME.actor or NAME.resume is its body, and the function with "
-		  "parameters only makes it; give one of them"
+		? "this is a coroutine; give NAME.actor or NAME.resume for its body, or the "
+		  "name with its parameters for the function that only makes it"
 		: "several functions have this name; give FUNC@MODULE or the full demangled "
 		  "name");
 
