@@ -768,10 +768,25 @@ class Peaktop(Program):
                 raise AssertionError("peaktop ended with %s before anything was armed: %s %s" % (
                     self.process.returncode, self.error_text(), self.text()[:300]))
             return breakpoints(pid, only)
-        wait_for(some, "a site is armed in %d" % pid, seconds)
+        wait_for(some, lambda: "a site is armed in %d; peaktop's state: %s" % (pid, self.state()), seconds)
         sites = settled(self, lambda: breakpoints(pid, only), "the armed sites settle")
         self.note_family()
         return sites
+
+    def state(self):
+        """What peaktop says of itself now (SIGUSR1), and where its threads are: for the message of a case that fails."""
+        self.signal(signal.SIGUSR1)
+        with contextlib.suppress(AssertionError):
+            self.line(lambda line: line.startswith("Target: "), stream=self.err)
+        threads = []
+        for member in family(self.pid):
+            with contextlib.suppress(OSError):  # it has ended
+                for tid in os.listdir("/proc/%d/task" % member):
+                    with open("/proc/%d/task/%s/stat" % (member, tid)) as f:
+                        name, _, rest = f.read().rpartition(")")
+                    with open("/proc/%d/task/%s/wchan" % (member, tid)) as f:
+                        threads.append("%s) %s %s" % (name, rest.split()[0], f.read()))
+        return "%s; threads: %s" % (self.error_text(), ", ".join(threads))
 
     def stop(self, seconds=2 * HANG):
         """Ctrl-C: ends the measurement and prints what there is. The exit status."""
