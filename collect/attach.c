@@ -5,7 +5,6 @@
 #include <linux/bpf.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "analysis/base/array.h"
 #include "collect/cleaner.h"
+#include "collect/detach.h"
 #include "collect/guard.h"
 #include "collect/probed.h"
 
@@ -354,12 +354,11 @@ static size_t find_refused(int prog, int file_fd, int pid, const struct attach_p
 	return low;
 }
 
-int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
-		  struct attach_points *points)
+static int attach_any(struct attachment *a, int prog, bool multi, int file_fd, int pid,
+		      struct attach_points *points)
 {
 	int err;
 
-	*a = (struct attachment){0};
 	points->refused = points->nr;
 	if (!points->nr)
 		return 0;
@@ -376,72 +375,16 @@ int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int p
 	return err;
 }
 
-/*
- * Descriptors that wait to be closed by threads. When a link is closed, the kernel removes its
- * probes at once and then blocks for 40 ms or more until no CPU runs them. With a single thread
- * the next link's probes would stay attached for that time.
- */
-enum { DETACH_THREADS = 8, MAX_DETACHING = 1 << 20 };
-
-static struct {
-	pthread_mutex_t lock;
-	pthread_cond_t more, done;
-	int *fd;
-	size_t nr, cap;
-	unsigned int threads, idle;
-} detaching = {.lock = PTHREAD_MUTEX_INITIALIZER,
-	       .more = PTHREAD_COND_INITIALIZER,
-	       .done = PTHREAD_COND_INITIALIZER};
-
-static void *detach(void *arg)
+int attach_points(struct attachment *a, int prog, bool multi, int file_fd, int pid,
+		  struct attach_points *points)
 {
-	pthread_mutex_lock(&detaching.lock);
-	for (;;) {
-		int fd;
+	uint64_t since = attach_cpu_begin();
+	int err;
 
-		while (!detaching.nr) {
-			detaching.idle++;
-			pthread_cond_broadcast(&detaching.done);
-			pthread_cond_wait(&detaching.more, &detaching.lock);
-			detaching.idle--;
-		}
-		fd = detaching.fd[--detaching.nr];
-		pthread_mutex_unlock(&detaching.lock);
-		guard_close(fd);
-		pthread_mutex_lock(&detaching.lock);
-	}
-	return NULL;
-}
-
-/* Start another thread if there are more descriptors than idle threads. The caller holds the
- * lock. */
-static void detach_thread(void)
-{
-	pthread_t thread;
-
-	if (detaching.nr < detaching.idle || detaching.threads == DETACH_THREADS ||
-	    pthread_create(&thread, NULL, detach, NULL))
-		return;
-	pthread_detach(thread);
-	detaching.threads++;
-}
-
-/* Queue a descriptor for closing. Returns false if there is no thread or no room: then the
- * caller must close it. */
-static bool detach_later(int fd)
-{
-	bool taken = false;
-
-	pthread_mutex_lock(&detaching.lock);
-	detach_thread();
-	if (detaching.threads &&
-	    !array_grow(detaching.fd, detaching.nr, detaching.cap, MAX_DETACHING)) {
-		detaching.fd[detaching.nr++] = fd;
-		pthread_cond_signal(&detaching.more);
-		taken = true;
-	}
-	pthread_mutex_unlock(&detaching.lock);
-	return taken;
+	*a = (struct attachment){0};
+	err = attach_any(a, prog, multi, file_fd, pid, points);
+	attach_cpu_end(since);
+	return err;
 }
 
 void attachment_release(struct attachment *a, bool wait)
@@ -467,22 +410,4 @@ void attachments_release(struct attachments *all)
 		attachment_release(&all->list[--all->nr], false);
 	free(all->list);
 	*all = (struct attachments){0};
-}
-
-void attach_settle(void)
-{
-	pthread_mutex_lock(&detaching.lock);
-	while (detaching.nr || detaching.idle < detaching.threads)
-		pthread_cond_wait(&detaching.done, &detaching.lock);
-	pthread_mutex_unlock(&detaching.lock);
-}
-
-bool attach_is_settled(void)
-{
-	bool settled;
-
-	pthread_mutex_lock(&detaching.lock);
-	settled = !detaching.nr && detaching.idle == detaching.threads;
-	pthread_mutex_unlock(&detaching.lock);
-	return settled;
 }

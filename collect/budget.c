@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "collect/detach.h"
 #include "collect/opener.h"
 #include "collect/process/small_file.h"
 #include "collect/reader.h"
@@ -24,6 +25,8 @@ enum {
 				   threads wait at page faults */
 	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault
 				   and cold caches */
+	OWN_ATTACH_PERCENT = 3, /* of one CPU, which attaching and removing may take of the host */
+	OWN_START_NS = 300000000, /* more at the start, so that the first figures come soon */
 	BURST_NS = 3000000,
 	BURST_PART = 4, /* fraction of one second's budget */
 };
@@ -69,6 +72,14 @@ void budget_slept(struct collector *c, uint64_t ns)
 uint64_t budget_attach_cost(uint64_t sites)
 {
 	return ATTACH_NS + sites * ATTACH_SITE_NS;
+}
+
+bool budget_allows_attaching(const struct collector *c)
+{
+	uint64_t age = now_ns() - c->budget.began_ns;
+
+	return budget_is_unlimited(c) ||
+	       attach_cpu_ns() < OWN_START_NS + age / 100 * OWN_ATTACH_PERCENT;
 }
 
 void budget_attached(struct collector *c, uint64_t sites)

@@ -63,6 +63,13 @@ int64_t budget_burst(const struct collector *c);
  * budget. */
 void budget_borrow(struct collector *c, bool borrows);
 
+/*
+ * False while peaktop's own CPU time of attaching and removing probes exceeds a part of one CPU. It
+ * grows with the square of the processes: to remove a link the kernel looks through those of all.
+ * Bursts become rarer then.
+ */
+bool budget_allows_attaching(const struct collector *c);
+
 /* Charge the account for attaching and removing one link with this many sites. */
 void budget_attached(struct collector *c, uint64_t sites);
 

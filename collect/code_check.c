@@ -14,6 +14,7 @@
 #include "collect/learn.h"
 #include "collect/modules.h"
 #include "collect/process/small_file.h"
+#include "collect/reader.h"
 #include "collect/site_check.h"
 #include "collect/state.h"
 
@@ -323,46 +324,67 @@ int code_check_after(struct collector *c, uint32_t module, pid_t pid, struct att
 
 /* ---- while there are probes ------------------------------------------- */
 
-static void process_check(struct collector *c, struct code_process *p)
+/* The code at this site is not the file's any more. */
+static void changed_found(struct collector *c, struct code_site *s)
+{
+	struct code_site was = *s;
+
+	site_changed(c, s);
+	functions_code_changed(c, was.module, was.offset);
+	descend_code_changed(c, was.module, was.offset);
+	learn_code_changed(c, was.module, was.offset);
+}
+
+/* Add the sites of the next processes to the comparison. */
+static void pieces_of_round(struct collector *c)
 {
 	struct code_checks *k = c->code;
-	pid_t pid = p->pid;
-	int err = 0;
+	unsigned int nr = k->nr_processes, sites = 0;
 
+	if (nr > CODE_CHECK_PROCESSES)
+		nr = CODE_CHECK_PROCESSES;
 	k->nr_pieces = 0;
-	for (unsigned int i = 0; i < p->nr_sites && !err; i++) {
-		if (!p->sites[i].changed)
-			err = pieces_add(c, pid, &p->sites[i], i);
-	}
-	/* if it cannot be read now, the next round tries again */
-	if (err || code_memory_compare(pid, k->pieces, k->nr_pieces))
-		return;
-	for (unsigned int i = 0; i < k->nr_pieces; i++) {
-		struct code_site *s = &p->sites[k->pieces[i].point];
+	for (; nr && sites < CODE_CHECK_SITES; nr--) {
+		const struct code_process *p = &k->processes[k->next++ % k->nr_processes];
+		unsigned int first = k->nr_pieces;
 
-		if (!s->changed && k->pieces[i].state == CODE_CHANGED) {
-			struct code_site was = *s;
-
-			site_changed(c, s);
-			functions_code_changed(c, was.module, was.offset);
-			descend_code_changed(c, was.module, was.offset);
-			learn_code_changed(c, was.module, was.offset);
-			/* attaching the rest again has replaced the list of pieces */
-			return;
+		sites += p->nr_sites;
+		/* if it cannot be read now, a later round tries again */
+		if (reader_hangs(p->pid, READER_CODE))
+			continue;
+		for (unsigned int i = 0; i < p->nr_sites; i++) {
+			if (!p->sites[i].changed && pieces_add(c, p->pid, &p->sites[i], i))
+				break;
 		}
+		for (unsigned int i = first; i < k->nr_pieces; i++)
+			k->pieces[i].pid = p->pid;
 	}
 }
 
 void code_check_turn(struct collector *c)
 {
 	struct code_checks *k = c->code;
-	unsigned int sites = 0;
+	unsigned int first;
 
-	for (unsigned int i = 0; k && i < k->nr_processes && sites < CODE_CHECK_SITES; i++) {
-		struct code_process *p = &k->processes[k->next++ % k->nr_processes];
+	if (!k)
+		return;
+	first = k->next;
+	pieces_of_round(c);
+	if (k->nr_pieces)
+		code_memory_compare_all(k->pieces, k->nr_pieces);
+	for (unsigned int i = 0; i < k->nr_pieces; i++) {
+		struct code_process *p;
 
-		sites += p->nr_sites;
-		process_check(c, p);
+		if (k->pieces[i].state != CODE_CHANGED)
+			continue;
+		p = process_find(k, k->pieces[i].pid);
+		if (p && !p->sites[k->pieces[i].point].changed) {
+			changed_found(c, &p->sites[k->pieces[i].point]);
+			/* attaching the rest again has replaced the list of pieces: compare again
+			 */
+			k->next = first;
+			return;
+		}
 	}
 }
 

@@ -6,8 +6,8 @@
  *
  * The code at each site is compared with the file right before a probe is attached and right after
  * it, and, as long as the session lasts, at least once in CODE_CHECK_ROUND_MS for up to
- * CODE_CHECK_SITES sites (collect/code_memory.h). A site that was found changed is not probed
- * again.
+ * CODE_CHECK_SITES sites in CODE_CHECK_PROCESSES processes (collect/code_memory.h). A site that was
+ * found changed is not probed again.
  */
 #pragma once
 
@@ -23,6 +23,11 @@ struct collector;
 enum {
 	CODE_CHECK_ROUND_MS = 50, /* at each refill of the tokens */
 	CODE_CHECK_SITES = 1024,  /* compared in one round; more take several rounds */
+	/*
+	 * The same for processes: the files of one have to be opened, which costs as much as twenty
+	 * sites. At one process a millisecond, 256 would have cost a third of a CPU.
+	 */
+	CODE_CHECK_PROCESSES = 16,
 	/* The error of a site whose code differs from the file. */
 	CODE_DIFFERS = EBADMSG,
 };

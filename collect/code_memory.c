@@ -22,8 +22,8 @@
 enum { PAGE = 4096, PIECES = 2048 };
 
 struct compare_order {
-	pid_t pid;
 	uint32_t nr;
+	bool several; /* of several processes: an error of one does not end the comparison */
 	struct code_piece one[PIECES];
 };
 
@@ -157,19 +157,57 @@ static int process_is_there(pid_t pid)
 	return access(path, F_OK) ? -ESRCH : 0;
 }
 
+/* The first `n` pieces, which are of one process. */
+static int process_compare(struct code_piece *pieces, uint32_t n)
+{
+	struct code_source s = {.pid = proc_number(pieces->pid), .memory = -1, .file = -1};
+	int err = 0;
+
+	s.pagemap = open_of(s.pid, "pagemap");
+	if (s.pagemap < 0)
+		err = errno == ENOENT ? process_is_there(pieces->pid) : -errno;
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = piece_compare(&s, &pieces[i]);
+	source_close(&s);
+	return err;
+}
+
 static int64_t compare_work(void *argument, int *unused)
 {
 	struct compare_order *o = argument;
-	struct code_source s = {.pid = proc_number(o->pid), .memory = -1, .file = -1};
-	int err = 0;
+	uint32_t n;
 
 	(void)unused;
-	s.pagemap = open_of(s.pid, "pagemap");
-	if (s.pagemap < 0)
-		err = errno == ENOENT ? process_is_there(o->pid) : -errno;
-	for (uint32_t i = 0; i < o->nr && !err; i++)
-		err = piece_compare(&s, &o->one[i]);
-	source_close(&s);
+	for (uint32_t i = 0; i < o->nr; i += n) {
+		int err;
+
+		for (n = 1; i + n < o->nr && o->one[i + n].pid == o->one[i].pid;)
+			n++;
+		reader_reads(o->one[i].pid);
+		err = process_compare(&o->one[i], n);
+		if (err && !o->several)
+			return err;
+		for (uint32_t k = i; k < i + n && err; k++)
+			o->one[k].state = CODE_UNREADABLE;
+	}
+	return 0;
+}
+
+static int compare(struct code_piece *pieces, size_t n, bool several)
+{
+	size_t size = offsetof(struct compare_order, one) + n * sizeof(*pieces);
+	struct compare_order *o = malloc(size);
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	o->nr = (uint32_t)n;
+	o->several = several;
+	memcpy(o->one, pieces, n * sizeof(*pieces));
+	err = (int)reader_call(pieces->pid, READER_CODE, compare_work, o, size, NULL);
+	if (!err)
+		memcpy(pieces, o->one, n * sizeof(*pieces));
+	free(o);
 	return err;
 }
 
@@ -177,24 +215,24 @@ int code_memory_compare(pid_t pid, struct code_piece *pieces, size_t n)
 {
 	int err = 0;
 
+	for (size_t i = 0; i < n; i++)
+		pieces[i].pid = pid;
 	for (size_t done = 0, some; done < n && !err; done += some) {
-		struct compare_order *o;
-		size_t size;
-
 		some = n - done < PIECES ? n - done : PIECES;
-		size = offsetof(struct compare_order, one) + some * sizeof(*pieces);
-		o = malloc(size);
-		if (!o)
-			return -ENOMEM;
-		o->pid = pid;
-		o->nr = (uint32_t)some;
-		memcpy(o->one, pieces + done, some * sizeof(*pieces));
-		err = (int)reader_call(pid, READER_CODE, compare_work, o, size, NULL);
-		if (!err)
-			memcpy(pieces + done, o->one, some * sizeof(*pieces));
-		free(o);
+		err = compare(pieces + done, some, false);
 	}
 	return err;
+}
+
+void code_memory_compare_all(struct code_piece *pieces, size_t n)
+{
+	for (size_t done = 0, some; done < n; done += some) {
+		some = n - done < PIECES ? n - done : PIECES;
+		if (!compare(pieces + done, some, true))
+			continue;
+		for (size_t i = done; i < done + some; i++)
+			pieces[i].state = CODE_UNREADABLE;
+	}
 }
 
 struct survey_order {

@@ -12,6 +12,7 @@
 struct code_piece {
 	uint64_t address, offset;    /* in memory, in the file */
 	uint64_t map_start, map_end; /* of the mapping */
+	pid_t pid;		     /* whose memory; set by code_memory_compare() */
 	uint32_t point;		     /* for the caller */
 	uint8_t length;		     /* of the instruction; 0: not known */
 	uint8_t state;		     /* the answer: enum code_state */
@@ -23,6 +24,12 @@ struct code_piece {
  * -ETIMEDOUT if the process does not let its memory be read, -ESRCH if it has ended.
  */
 int code_memory_compare(pid_t pid, struct code_piece *pieces, size_t n);
+/*
+ * The same for pieces of several processes, whose `pid` the caller has set; those of one process
+ * follow each other. It asks the reader once for up to 2048 of them. Pieces of a process that
+ * does not let its memory be read, or has ended, become CODE_UNREADABLE.
+ */
+void code_memory_compare_all(struct code_piece *pieces, size_t n);
 
 /* Differences of a whole mapping. */
 struct code_survey {

@@ -209,7 +209,7 @@ static struct hung *hung_find(pid_t pid, enum reader_kind kind)
 			  reader.hung[i].pid == pid && reader.hung[i].kind == kind);
 }
 
-static bool is_hung(pid_t pid, enum reader_kind kind)
+bool reader_hangs(pid_t pid, enum reader_kind kind)
 {
 	const struct hung *h = hung_find(pid, kind);
 
@@ -322,7 +322,7 @@ int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *
 		*fd = -1;
 	if (size > READER_MAX_ARGUMENT)
 		return -E2BIG;
-	if (is_hung(about, kind))
+	if (reader_hangs(about, kind))
 		return -ETIMEDOUT;
 	err = start();
 	if (err)
@@ -446,7 +446,7 @@ static int64_t memory_some(struct reader_piece *pieces, size_t n, struct memory_
 		if (used + p->bytes > READER_MAX_TEXT)
 			break;
 		/* skip processes that hang, so that the others are read */
-		if (!p->bytes || p->bytes > PAGES_MAX_BYTES || is_hung(p->pid, READER_MEMORY))
+		if (!p->bytes || p->bytes > PAGES_MAX_BYTES || reader_hangs(p->pid, READER_MEMORY))
 			continue;
 		o->one[o->nr++] = *p;
 		used += p->bytes;

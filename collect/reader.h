@@ -56,6 +56,9 @@ typedef int64_t (*reader_work)(void *argument, int *fd);
 int64_t reader_call(pid_t about, enum reader_kind kind, reader_work work, void *argument,
 		    size_t size, int *fd);
 
+/* True while requests of this kind for this process fail at once, because one was not answered. */
+bool reader_hangs(pid_t pid, enum reader_kind kind);
+
 /*
  * For use in `work`: declare which process is read from now on. It is blamed if the reader
  * does not respond.

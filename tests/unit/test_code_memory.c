@@ -9,7 +9,9 @@
 #include "collect/code_bytes.c"
 #include "collect/code_memory.c"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 void reader_reads(pid_t pid)
 {
@@ -202,6 +204,49 @@ static void many(void **state)
 	munmap(at, 2 * PAGE);
 }
 
+/* A process that has ended, or one that changed its code, does not keep the others from being
+ * compared. */
+static void processes(void **state)
+{
+	struct code_piece piece;
+	uint8_t *at = map(&piece);
+	pid_t child;
+	struct code_piece list[4];
+
+	(void)state;
+	if (access("/proc/self/map_files", X_OK))
+		skip();
+	child = fork();
+	if (!child) {
+		at[100] ^= 0xff;
+		for (;;)
+			pause();
+	}
+	assert_true(child > 0);
+	at[200] ^= 0xff;
+	for (unsigned int i = 0; i < 4; i++) {
+		list[i] = piece;
+		list[i].offset = i == 3 ? 200 : 100;
+		list[i].address += list[i].offset;
+		list[i].length = 1;
+	}
+	list[0].pid = getpid();
+	list[1].pid = 1 << 30;
+	list[2].pid = child;
+	list[3].pid = getpid();
+	/* until the child has changed its copy */
+	do {
+		code_memory_compare_all(list, 4);
+		assert_int_equal(list[0].state, CODE_AS_IN_FILE);
+		assert_int_equal(list[1].state, CODE_UNREADABLE);
+		assert_int_equal(list[3].state, CODE_CHANGED);
+	} while (list[2].state == CODE_AS_IN_FILE);
+	assert_int_equal(list[2].state, CODE_CHANGED);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	munmap(at, 2 * PAGE);
+}
+
 static void no_process(void **state)
 {
 	struct code_piece piece = {.length = 1};
@@ -214,10 +259,11 @@ static void no_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(same),	  cmocka_unit_test(breakpoint_in_first_byte_only),
-	    cmocka_unit_test(changed),	  cmocka_unit_test(call_over_a_nop),
-	    cmocka_unit_test(own_memory), cmocka_unit_test(many),
-	    cmocka_unit_test(no_process), cmocka_unit_test(differences),
+	    cmocka_unit_test(same),	   cmocka_unit_test(breakpoint_in_first_byte_only),
+	    cmocka_unit_test(changed),	   cmocka_unit_test(call_over_a_nop),
+	    cmocka_unit_test(own_memory),  cmocka_unit_test(many),
+	    cmocka_unit_test(processes),   cmocka_unit_test(no_process),
+	    cmocka_unit_test(differences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
