@@ -770,6 +770,18 @@ def made():
     target.truth()
 
 
+@case("a function that exists only in code made at run time is refused with what can be done instead")
+def made_watched():
+    target = Target("walk_made")
+    target.go()
+    wait_for(lambda: os.path.exists("/tmp/perf-%d.map" % target.pid), "the map for perf")
+    got, program = run_peaktop("watch", "-p", target.pid, "-f", "made_handler", "--for", 1)
+    equal("exit status (%s)" % program.error_text(), got, 2)
+    check("perf-%d.map, cannot be probed; peaktop descend -p" % target.pid in program.error_text(), program.error_text())
+    target.say("")
+    target.truth()
+
+
 @live("of several processes the suggestion names the one that runs the function")
 def process_of_function():
     got, program = run_peaktop("descend", "--json", "--follow", "--timeout", 60, "--", "sh", "-c",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Find the function of the target that has the name in an OP. */
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,14 +183,34 @@ static bool refuse_for_locked(struct front *f, struct watch *w)
 	return true;
 }
 
+/* Code that the target makes at run time, which it has listed in this file; NULL: none is known. */
+static const char *generated_code(const struct front *f)
+{
+	for (uint32_t m = 1; m <= f->files.nr_modules; m++) {
+		if (!fnmatch("perf-*.map", module_name(f, m), 0))
+			return module_name(f, m);
+	}
+	return NULL;
+}
+
 static void nearest_found(void *ctx, uint64_t op, const struct parsed *answer)
 {
 	const struct parsed_functions *a = &answer->functions;
 	struct front *f = ctx;
 	struct watch *w = watch_by_op(f, (uint32_t)op);
+	const char *generated = generated_code(f);
+	char what[256];
 
 	if (!w || w->stage != WATCH_NEAREST || refuse_for_locked(f, w))
 		return;
+	if (generated && !f->over) {
+		snprintf(what, sizeof(what),
+			 "no such function in a file of the target (code that it makes at run "
+			 "time, %s, cannot be probed; peaktop descend -p PID samples it)%s",
+			 generated, a->nr ? "; similar names" : "");
+		refuse_with_list(f, w, a, what);
+		return;
+	}
 	refuse_with_list(f, w, a,
 			 f->over && a->nr ? "not found before the target ended; similar names"
 			 : f->over	  ? "not found before the target ended"
