@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/begin.h"
 #include "collect/calibrate.h"
+#include "collect/doctor.h"
 #include "collect/kernel_names.h"
 #include "collect/kernel_symbols.h"
 #include "collect/launch.h"
@@ -25,14 +26,14 @@ enum { COLLECTOR_NICE = -10 };
 
 static void load_refused(struct collector *c, int err)
 {
+	const char *unfit = doctor_unfit_kernel();
+
 	if (err == -EPERM)
 		send_refused(c, 0, 0, err,
 			     "not permitted to load BPF programs; run peaktop as root (peaktop "
 			     "doctor says what is missing)");
-	else if (kernel_side_too_old())
-		send_refused(c, 0, 0, -EOPNOTSUPP,
-			     "this kernel is too old for the BPF programs: peaktop needs Linux "
-			     "5.15 or later");
+	else if (unfit)
+		send_refused(c, 0, 0, -EOPNOTSUPP, "this kernel %s", unfit);
 	else /* EACCES comes from the verifier: a bug of peaktop, not a lack of rights */
 		send_refused(c, 0, 0, err == -EACCES ? -EOPNOTSUPP : err,
 			     "this kernel refuses the BPF programs (%s); run with "

@@ -149,6 +149,44 @@ static void check_probes(struct collector *c)
 	      "a kernel with CONFIG_KPROBES; without it kernel paths come from stacks only");
 }
 
+/* True if programs may not read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). */
+static bool is_locked_down(void)
+{
+	char text[4096];
+
+	if (small_file_read(text, sizeof(text), "/sys/kernel/security/lockdown") > 0)
+		return strstr(text, "[confidentiality]");
+	return small_file_read(text, sizeof(text), "/proc/cmdline") > 0 &&
+	       strstr(text, "lockdown=confidentiality");
+}
+
+/* The BPF programs need attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(),
+ * which Linux 5.15 has. Vendors may have backported them. */
+const char *doctor_unfit_kernel(void)
+{
+	if (!kernel_at_least(5, 15))
+		return "is too old for the BPF programs: peaktop needs Linux 5.15 or later";
+	if (is_locked_down())
+		return "is in lockdown mode, which forbids BPF programs that read its memory; boot "
+		       "it with lockdown=integrity or lockdown=none";
+	return NULL;
+}
+
+/* `err`: of loading the programs. */
+static void check_programs(struct collector *c, int err)
+{
+	const char *unfit = err ? doctor_unfit_kernel() : NULL;
+	char remedy[256];
+
+	snprintf(remedy, sizeof(remedy), "%s%s",
+		 unfit ? "this kernel " : "the kernel refuses the programs; ",
+		 unfit ? unfit : "PEAKTOP_LIBBPF_DEBUG=1 peaktop doctor shows why");
+	check(c, err && err != -EPERM ? "BPF programs" : "privileges", !err, "everything",
+	      err == -EPERM ? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "
+			      "CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
+			    : remedy);
+}
+
 int collector_doctor(int fd)
 {
 	struct collector_options options = {.budget_ppm = 10000};
@@ -170,13 +208,7 @@ int collector_doctor(int fd)
 	      "a kernel with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)");
 	if (!err) {
 		err = kernel_side_load(c->kernel);
-		check(c, err && err != -EPERM ? "BPF programs" : "privileges", !err, "everything",
-		      err == -EPERM ? "run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, "
-				      "CAP_CHECKPOINT_RESTORE, CAP_SYSLOG"
-		      : kernel_side_too_old()
-			  ? "Linux 5.15 or later; this kernel lacks BPF features that peaktop needs"
-			  : "the kernel refuses the programs; PEAKTOP_LIBBPF_DEBUG=1 peaktop "
-			    "doctor shows why");
+		check_programs(c, err);
 	}
 	if (!err) {
 		check_layers(c);

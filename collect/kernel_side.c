@@ -33,7 +33,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
-static bool kernel_at_least(int major, int minor)
+bool kernel_at_least(int major, int minor)
 {
 	struct utsname u;
 	int a, b;
@@ -41,13 +41,6 @@ static bool kernel_at_least(int major, int minor)
 	if (uname(&u) || sscanf(u.release, "%d.%d", &a, &b) != 2)
 		return false;
 	return a > major || (a == major && b >= minor);
-}
-
-/* The BPF programs need attach cookies, bpf_task_pt_regs() and bpf_get_current_task_btf(),
- * which Linux 5.15 has. Vendors may have backported them. */
-bool kernel_side_too_old(void)
-{
-	return !kernel_at_least(5, 15);
 }
 
 /* Open the programs and leave out those that this kernel cannot run. `waits`: with the tracing of

@@ -73,8 +73,9 @@ bool kernel_side_own_locks(const struct kernel_side *k);
 const char *kernel_side_missing(const struct kernel_side *k, char *out, size_t n);
 /* Descriptor of the map of struct pt_dirtier; the key is the process id. */
 int kernel_side_dirtiers(const struct kernel_side *k);
-/* True if the running kernel is older than peaktop supports. Only used to explain a refusal. */
-bool kernel_side_too_old(void);
+/* True if the running kernel is at least of this version. Vendors may have backported what is
+ * newer, and say so by what they accept. */
+bool kernel_at_least(int major, int minor);
 enum uprobe_method kernel_side_uprobes(const struct kernel_side *k);
 /* True if uprobes can be attached. */
 bool kernel_side_has_uprobes(const struct kernel_side *k);

@@ -45,6 +45,16 @@ def doctor():
     print("# missing there: %s" % ", ".join(c["name"] for c in document["checks"] if not c["ok"]))
 
 
+@case("a kernel in lockdown mode, which lets no BPF program read its memory: one line says so")
+def lockdown():
+    status, out, err = guest("sh", "-c", "peaktop doctor; peaktop watch --for 1 -- true; echo status $?", files=peaktop_files(),
+                             options=("-a", "lockdown=confidentiality"))
+    equal("status (%s)" % err, status, 0)
+    check("this kernel is in lockdown mode" in re.sub(r"\s+", " ", out), out)
+    check(re.fullmatch(r"peaktop: this kernel is in lockdown mode, which .*\n?", err), err)
+    check("status 3" in out, out)
+
+
 # in the guest's shell: wait until a line that has been printed fits; 9 if that takes too long, or if peaktop ($t) ends
 AWAIT_LINE = (" await_line() { n=0; until grep -q \"$1\" /tmp/o; do n=$((n + 1)); [ $n -lt 3000 ] && kill -0 $t ||"
               " { cat /tmp/e >&2; exit 9; }; sleep 0.2; done; };")

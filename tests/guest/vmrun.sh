@@ -12,6 +12,7 @@
 #   -o DIR         afterwards copy the guest's /out to DIR
 #   -e VAR=VALUE   environment    -C DIR  working directory (/)
 #   -k KERNEL      package name without "linux-image-" (the default is printed by -K, which downloads it)
+#   -a ARGUMENT   of the kernel's command line
 #   -m MB (1024)   -c CPUS (2)    -t SECONDS (120)    -v  the guest's console on standard error
 #
 # Status: the command's (128 + n for signal n); 124 out of time; 125 no guest: set-up, panic, no report.
@@ -20,7 +21,7 @@
 set -u -o pipefail
 
 cache=${VMRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/peaktop-vmrun}
-kernel= disk= disk_options= out_dir= directory=/ memory=1024 cpus=2 limit=120 verbose= fetch_only=
+kernel= kernel_arguments= disk= disk_options= out_dir= directory=/ memory=1024 cpus=2 limit=120 verbose= fetch_only=
 files=() modules=() environment=()
 
 die() {
@@ -29,7 +30,7 @@ die() {
 }
 usage() { sed -n '4,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
 
-while getopts 'i:M:D:o:e:C:k:m:c:t:vKh' option; do
+while getopts 'i:M:D:o:e:C:k:a:m:c:t:vKh' option; do
 	case $option in
 	i) files+=("$OPTARG") ;;
 	M) modules+=("$OPTARG") ;;
@@ -38,6 +39,7 @@ while getopts 'i:M:D:o:e:C:k:m:c:t:vKh' option; do
 	e) environment+=("$OPTARG") ;;
 	C) directory=$OPTARG ;;
 	k) kernel=$OPTARG ;;
+	a) kernel_arguments+=" $OPTARG" ;;
 	m) memory=$OPTARG ;;
 	c) cpus=$OPTARG ;;
 	t) limit=$OPTARG ;;
@@ -250,7 +252,7 @@ reader_err=$!
 timeout -k 5 "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp "$cpus" -m "$memory" \
 	-nodefaults -no-user-config -display none -no-reboot -serial "file:$work/console" "${devices[@]}" \
 	-kernel "$cache/$kernel/vmlinux" -initrd "$work/initrd" \
-	-append 'console=ttyS0 quiet panic=-1 oops=panic mitigations=off no_timer_check' </dev/null >/dev/null 2>"$work/qemu" &
+	-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off no_timer_check$kernel_arguments" </dev/null >/dev/null 2>"$work/qemu" &
 qemu=$!
 wait $qemu
 ended=$?
