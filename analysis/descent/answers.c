@@ -13,7 +13,7 @@ static int go_on(struct descent *d)
 	if (d->phase != PHASE_RUN)
 		return 0;
 	if (d->resuming)
-		return descent_arm_live(d);
+		return descent_go_on(d);
 	return d->plan_again ? descent_plan(d) : 0;
 }
 

@@ -40,7 +40,7 @@ static void arm(struct descent *d, uint32_t node)
 	bool first = n->state == FNODE_UNTRIED;
 
 	n->state = FNODE_ARMED;
-	n->pending = false;
+	n->pending = n->trusted = false;
 	if (!n->only_callee || ftree_site_discovered(&d->tree, n->parent, n->site))
 		for (uint32_t i = n->site; caller->tried && i <= n->last; i++)
 			fnode_set_tried(caller, i, true);
@@ -68,7 +68,7 @@ void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *
 		out->callee = d->tree.function[n->function].key;
 }
 
-static void commit(struct descent *d, const struct pick *p)
+void pick_commit(struct descent *d, const struct pick *p)
 {
 	for (uint32_t i = 0; i < p->nr_witnessed; i++)
 		d->tree.node[p->witnessed[i]].by_witness = true;
@@ -102,14 +102,10 @@ void descent_arm_nothing(struct descent *d)
 {
 	struct pick p = {.d = d};
 
-	commit(d, &p);
+	pick_commit(d, &p);
 }
 
-/*
- * Ask for the call sites of live nodes with restored callees, because they identify these
- * callees again.
- */
-static void bind_live(struct pick *p)
+void pick_bind_live(struct pick *p)
 {
 	uint32_t child;
 
@@ -126,41 +122,11 @@ static void bind_live(struct pick *p)
 	}
 }
 
-/* Adds the live nodes, in the order of their numbers. */
-static void pick_live(struct pick *p)
+void pick_live(struct pick *p)
 {
 	for (uint32_t id = 1; id < p->d->tree.nr_nodes; id++)
 		if (p->d->tree.node[id].live)
 			pick_node(p, id);
-}
-
-/* Adds the restored callees of the functions in which the saved paths end: do those of now end
- * there, too? */
-static void pick_restored_ends(struct pick *p)
-{
-	const struct ftree *t = &p->d->tree;
-
-	for (uint32_t id = 1; id < t->nr_nodes; id++) {
-		if (t->node[id].restored && fnode_wants_opening(p->d, t->node[id].parent))
-			pick_node(p, id);
-	}
-}
-
-int descent_arm_live(struct descent *d)
-{
-	struct pick p = {.d = d};
-
-	d->resuming = true;
-	bind_live(&p);
-	if (p.asked)
-		return 0;
-	d->resuming = false;
-	pick_live(&p);
-	pick_restored_ends(&p);
-	for (uint32_t i = 0; i < p.nr; i++) /* arm() keeps their votes */
-		d->tree.node[p.node[i]].state = FNODE_MEASURED;
-	commit(d, &p);
-	return p.err;
 }
 
 void descent_arm_rest(struct descent *d)
@@ -169,7 +135,7 @@ void descent_arm_rest(struct descent *d)
 
 	for (uint32_t i = 0; i < d->nr_armed; i++)
 		pick_node(&p, d->armed[i]);
-	commit(d, &p);
+	pick_commit(d, &p);
 }
 
 /* --- what to do about each candidate */
@@ -285,7 +251,17 @@ static void pick_voted(struct pick *p)
 	}
 }
 
-static void open_candidates(struct pick *p, const uint32_t *list, uint32_t nr)
+uint32_t pick_candidates(struct pick *p, uint32_t *list)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t id = 0; id < p->d->tree.nr_nodes; id++)
+		if (fnode_wants_opening(p->d, id) && can_open(p, id))
+			list[nr++] = id;
+	return nr;
+}
+
+void pick_open(struct pick *p, const uint32_t *list, uint32_t nr)
 {
 	bool *witnessed = calloc(nr ? nr : 1, sizeof(*witnessed));
 
@@ -377,7 +353,7 @@ static bool look_again(struct descent *d)
 	if (!nr)
 		return false;
 	pick_voted(&p);
-	commit(d, &p);
+	pick_commit(d, &p);
 	for (id = 0; id < nr; id++) {
 		d->tree.node[looked[id]].second_looks++;
 		d->tree.node[looked[id]].opened = true;
@@ -386,7 +362,7 @@ static bool look_again(struct descent *d)
 	return true;
 }
 
-static void count_chunks(struct descent *d, const struct pick *p)
+void pick_count_chunks(struct descent *d, const struct pick *p)
 {
 	uint32_t k;
 
@@ -444,17 +420,16 @@ static void finish(struct descent *d)
 static bool plan_once(struct descent *d, int *err)
 {
 	struct pick p = {.d = d};
-	uint32_t *list = calloc(d->tree.nr_nodes, sizeof(*list)), nr = 0, id, closed = 0;
+	uint32_t *list = calloc(d->tree.nr_nodes, sizeof(*list)), nr, id, closed = 0;
 
 	if (!list) {
 		*err = -ENOMEM;
 		return false;
 	}
 	open_blocks(d);
-	bind_live(&p);
-	for (id = 0; id < d->tree.nr_nodes; id++)
-		if (fnode_wants_opening(d, id) && can_open(&p, id))
-			list[nr++] = id;
+	pick_bind_live(&p);
+	descent_distrust_ends(d);
+	nr = pick_candidates(&p, list);
 	if (!p.asked && !nr && !d->epoch_armed) {
 		/* No callee can be armed: time f0 alone, to measure what f0 itself does. */
 		free(list);
@@ -465,7 +440,7 @@ static bool plan_once(struct descent *d, int *err)
 		finish(d);
 	if (!p.asked && nr) {
 		pick_live(&p);
-		open_candidates(&p, list, nr);
+		pick_open(&p, list, nr);
 	}
 	*err = p.err;
 	d->plan_again = p.asked;
@@ -481,8 +456,8 @@ static bool plan_once(struct descent *d, int *err)
 	}
 	free(list);
 	pick_voted(&p);
-	count_chunks(d, &p);
-	commit(d, &p);
+	pick_count_chunks(d, &p);
+	pick_commit(d, &p);
 	return false;
 }
 

@@ -97,7 +97,9 @@ void pick_learn(struct pick *p, uint32_t node)
 {
 	struct fnode *n = &p->d->tree.node[node];
 
-	if (n->discovered)
+	/* a burst watches the site below its armed caller, of which a resumed descent has none yet
+	 */
+	if (n->discovered || !p->d->epoch_armed)
 		return;
 	if (!n->learn_asked && p->d->nr_learn < DESCENT_QUEUE) {
 		n->learn_asked = true;

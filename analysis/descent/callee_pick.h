@@ -46,3 +46,22 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max);
 bool pick_witnessed(struct pick *p, uint32_t node);
 /* Adds call sites next to that of `node`, so that the answer can list their latencies beside it. */
 void pick_siblings(struct pick *p, uint32_t node);
+
+/*
+ * arm.c. Asks for the call sites of live nodes with restored callees, because they identify these
+ * callees again.
+ */
+void pick_bind_live(struct pick *p);
+/* Adds the live nodes, in the order of their numbers. */
+void pick_live(struct pick *p);
+/*
+ * Lists the functions whose callees are to be armed next. `list` has room for all fnodes. Returns
+ * their number.
+ */
+uint32_t pick_candidates(struct pick *p, uint32_t *list);
+/* Adds callees of these functions. */
+void pick_open(struct pick *p, const uint32_t *list, uint32_t nr);
+/* Counts the set for each function of which it arms call sites for the first time. */
+void pick_count_chunks(struct descent *d, const struct pick *p);
+/* Arms the set. */
+void pick_commit(struct descent *d, const struct pick *p);

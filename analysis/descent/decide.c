@@ -121,6 +121,14 @@ static bool has_armed_child(const struct descent *d, const struct fnode *n)
 	return false;
 }
 
+static bool has_restored_child(const struct descent *d, const struct fnode *n)
+{
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = d->tree.node[id].next)
+		if (d->tree.node[id].restored && fnode_alive(&d->tree.node[id]))
+			return true;
+	return false;
+}
+
 /*
  * Returns true if the function was measured to be blocked nearly all of its time, and stack samples
  * show that it sleeps in its own system calls.
@@ -159,7 +167,7 @@ static bool is_unopened(const struct descent *d, const struct fnode *n)
 
 /*
  * Returns true if the function has enough votes to compare its candidates. Before its callees are
- * armed, one vote is enough.
+ * armed, one vote is enough; those of callees that a saved session had armed are compared already.
  */
 static bool enough_votes(const struct descent *d, const struct fnode *n)
 {
@@ -168,7 +176,7 @@ static bool enough_votes(const struct descent *d, const struct fnode *n)
 	if (n->id)
 		need = need > 6 ? need / 2 : 3;
 	if (is_unopened(d, n))
-		need = 1;
+		need = has_restored_child(d, n) && need > SAVED_LEAST ? SAVED_LEAST : 1;
 	return n->votes >= need || d->window.records >= LIMIT * window;
 }
 

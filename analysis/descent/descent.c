@@ -115,7 +115,7 @@ static int arm_first(struct descent *d)
 	}
 	if (root->votes && root->first_child != NO_INDEX) { /* continue where the session stood */
 		descent_decide(d);
-		return descent_arm_live(d);
+		return descent_go_on(d);
 	}
 	if (d->ask.level_by_level) {
 		root->live = root->self_kept[CANDIDATE_SELF] = d->decided = true;
@@ -168,7 +168,7 @@ static void forget_counts(struct descent *d)
 		n->tried = NULL;
 		n->nr_tried = n->chunks = n->second_looks = n->decisions = 0;
 		n->unmeasured = n->hot_loop = n->closed = n->depth_limit = n->by_witness = false;
-		n->kept = n->live = n->undecided = n->pending = false;
+		n->kept = n->live = n->undecided = n->pending = n->trusted = false;
 		n->spread = 0;
 		n->opened = false;
 		n->learn_asked = n->discovered;

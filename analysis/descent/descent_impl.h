@@ -143,8 +143,16 @@ int descent_plan(struct descent *d);
 void fnode_report(const struct descent *d, uint32_t node, struct descent_armed *out);
 /* Replaces the armed set by the empty set: f0 alone is timed. */
 void descent_arm_nothing(struct descent *d);
-/* Arms the live fnodes of a restored tree. Returns 0 or -ENOMEM. */
-int descent_arm_live(struct descent *d);
+/*
+ * resumed.c: after a decision by the saved votes, arms the first set: the saved paths, and what the
+ * saved descent would have armed next. Returns 0 or -ENOMEM.
+ */
+int descent_go_on(struct descent *d);
+/*
+ * resumed.c: where a function itself is kept as a cause, lets its callees that were measured in the
+ * saved session alone be measured again.
+ */
+void descent_distrust_ends(struct descent *d);
 /* Arms the present set again, without fnodes that cannot be armed any more and those below them. */
 void descent_arm_rest(struct descent *d);
 

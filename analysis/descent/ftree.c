@@ -12,6 +12,11 @@ enum { FUNCTION_SLOTS = 2 * FTREE_MAX_FUNCTIONS };
 /* Standard deviations from which on the votes of two runs contradict each other. */
 #define CONTRADICTS 3
 
+enum {
+	/* a saved callee with less than 1/8 of its caller's time need not be armed again */
+	SAVED_PART = 8,
+};
+
 static uint32_t hash(struct rec_code key)
 {
 	uint64_t h = (key.offset ^ ((uint64_t)key.module << 40)) * 0x9e3779b97f4a7c15u;
@@ -243,6 +248,8 @@ int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t paren
 	for (int i = 0; i < CANDIDATES; i++)
 		n->own[i] = n->saved.own[i] = saved->own[i];
 	n->decisions = (unsigned int)saved->decisions;
+	n->saved_records = saved->records;
+	n->saved_max_ns = saved->max_sum_ns;
 	if (is_given_up(saved->state))
 		n->state = (enum descent_node_state)saved->state;
 	return id;
@@ -280,6 +287,17 @@ void fnode_give_up(struct ftree *t, uint32_t node)
 		f->sites[n->site].flags |= SITE_IS_HOT;
 }
 
+/* Returns true if the saved session has decided about this callee: it takes next to nothing. */
+static bool was_dropped(const struct ftree *t, const struct fnode *n)
+{
+	const struct fnode *caller = &t->node[n->parent];
+	double mean = (double)n->saved_max_ns / (double)n->saved_records,
+	       of = (double)caller->saved_max_ns / (double)caller->saved_records;
+
+	return caller->saved.votes >= SAVED_LEAST && n->saved_records && caller->saved_records &&
+	       !n->saved.maxcount && !n->only_callee && mean * SAVED_PART < of;
+}
+
 /* Binds the restored fnodes under `parent`, whose call sites are known now. Returns 0. */
 static int ftree_bind(struct ftree *t, uint32_t parent)
 {
@@ -302,6 +320,8 @@ static int ftree_bind(struct ftree *t, uint32_t parent)
 		bind(t, n, site, last);
 		if (is_given_up(n->state)) /* as in the session that was saved */
 			fnode_give_up(t, id);
+		else
+			n->trusted = was_dropped(t, n);
 	}
 	return 0;
 }
@@ -348,7 +368,8 @@ int ftree_open(struct ftree *t, uint32_t node)
 	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
 		const struct fnode *c = &t->node[id];
 
-		if (c->site == NO_INDEX || c->state == FNODE_UNTRIED || c->only_callee)
+		if (c->site == NO_INDEX || (c->state == FNODE_UNTRIED && !c->trusted) ||
+		    c->only_callee)
 			continue;
 		for (uint32_t i = c->site; i <= c->last; i++)
 			fnode_set_tried(n, i, true);
@@ -400,6 +421,22 @@ static bool votes_as_saved(const struct fnode *caller, const struct fnode *n)
 	return fabs(error) <= CONTRADICTS * sqrt(1 + part * (1 - part) * calls);
 }
 
+bool fnode_distrust(struct ftree *t, uint32_t node)
+{
+	struct fnode *n = &t->node[node];
+	bool any = false;
+
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = t->node[id].next) {
+		struct fnode *c = &t->node[id];
+
+		for (uint32_t i = c->site; c->trusted && n->tried && i <= c->last; i++)
+			fnode_set_tried(n, i, false);
+		any |= c->trusted;
+		c->trusted = false;
+	}
+	return any;
+}
+
 void fnode_drop_saved_votes(struct ftree *t, uint32_t node)
 {
 	struct fnode *n = &t->node[node];
@@ -409,6 +446,7 @@ void fnode_drop_saved_votes(struct ftree *t, uint32_t node)
 		same &= t->node[id].state != FNODE_ARMED || votes_as_saved(n, &t->node[id]);
 	if (same)
 		return;
+	fnode_distrust(t, node);
 	t->contradicted++;
 	n->votes -= n->saved.votes;
 	n->saved.votes = 0;

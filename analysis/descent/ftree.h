@@ -131,6 +131,13 @@ struct fnode {
 		uint64_t maxcount, votes, own[CANDIDATES];
 	} saved;
 	bool restored; /* from a saved session */
+	/* of the saved session: in-peak calls with its caller, and the sum of its longest calls */
+	uint64_t saved_records, saved_max_ns;
+	/*
+	 * The saved session measured that this callee takes next to nothing, and this run has not
+	 * armed it: its call sites count as tried.
+	 */
+	bool trusted;
 	unsigned int decisions;
 	/* own code and loops, summed over the calls in which CANDIDATE_SELF got a vote */
 	uint64_t own_ns, loop_ns;
@@ -151,7 +158,13 @@ struct ftree {
 	size_t tried_bytes;
 };
 
-enum { FTREE_MAX_FUNCTIONS = 4096, FTREE_MAX_TRIED = 16 << 20 };
+enum {
+	FTREE_MAX_FUNCTIONS = 4096,
+	FTREE_MAX_TRIED = 16 << 20,
+	/* votes in a saved function from which on its round was decided, as for a descent that ends
+	 */
+	SAVED_LEAST = 5,
+};
 
 /* Creates a tree with f0 alone. Returns 0 or -ENOMEM; release the tree in both cases. */
 int ftree_init(struct ftree *t, struct rec_code f0);
@@ -178,10 +191,10 @@ int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees
 int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	       struct rec_code callee);
 /*
- * Adds an fnode from a session with its votes. Its times are not taken over, and it counts as never
- * armed: the calls of this run may take another path. The fnode is known by its keys until the call
- * sites of its caller are known and it is bound to one of them. Returns its number or a negative
- * errno.
+ * Adds an fnode from a session with its votes. No time of the session stands for one of this run,
+ * and it counts as never armed: the calls of this run may take another path. The fnode is known by
+ * its keys until the call sites of its caller are known and it is bound to one of them. Returns its
+ * number or a negative errno.
  */
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent);
 
@@ -215,5 +228,8 @@ void fnode_reset_votes(struct ftree *t, uint32_t node);
  * of the calls of this run: these calls take another path.
  */
 void fnode_drop_saved_votes(struct ftree *t, uint32_t node);
+/* Lets the callees of this function that were measured in a saved session alone be armed again.
+ * Returns true if there are such callees. */
+bool fnode_distrust(struct ftree *t, uint32_t node);
 /* Computes `dropped` from the callees that were measured and are no longer armed. */
 void fnode_sum_dropped(struct ftree *t, uint32_t node);

@@ -30,6 +30,10 @@ static void fill(const struct descent *d, const struct fnode *n, struct rec_fnod
 	    .loop_ns = n->all.loop_ns,
 	    .repeated_ns = n->all.repeated_ns,
 	};
+	if (n->restored && !n->all.records) { /* not measured again yet */
+		out->records = n->saved_records;
+		out->max_sum_ns = n->saved_max_ns;
+	}
 	if (n->function != NO_INDEX)
 		out->callee = d->tree.function[n->function].key;
 	for (int i = 0; i < CANDIDATES; i++)

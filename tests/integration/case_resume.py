@@ -17,9 +17,12 @@ def chain(build="", depth=8, microseconds=3000):
     return t
 
 
-def interrupted_descent(t, path, rounds=4):
-    """Save a descent that is ended after so many rounds; its document."""
-    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, "--level-by-level", "--json-lines", "-o", path, *FAST)
+LEVELS = ("--level-by-level",)
+
+
+def interrupted_descent(t, path, rounds=4, mode=LEVELS):
+    """Save a descent that is ended once so many rounds were decided, and the next one was armed; its document."""
+    program = Peaktop("descend", "-p", t.pid, "-f", "serve", "--slowest", 15, *mode, "--json-lines", "-o", path, *FAST)
     program.line(lambda s: s.startswith("{") and json.loads(s)["rounds"] > rounds, 40)
     program.stop()
     return program.documents()[-1]
@@ -69,12 +72,14 @@ def goes_on():
     check("Status: root cause found" in program.text() and "culprit" in program.text(), program.text())
 
 
-def goes_on_after(rounds):
+def goes_on_after(rounds, mode=LEVELS):
     """An uninterrupted descent; one that is saved after so many rounds and resumed in the same process, a restarted one, another build."""
     path = session("after")
     t = chain()
-    interrupted_descent(t, path, rounds)
-    whole = descend(t.pid, "serve", "--slowest", 15, "--level-by-level")
+    whole = descend(t.pid, "serve", "--slowest", 15, *mode)
+    # without --level-by-level all is armed at once: it is saved before that round is decided
+    rounds = min(rounds, whole["rounds"] - 1)
+    saved = interrupted_descent(t, path, rounds, mode)
     answer = first_path(whole, "serve", "link8", "last", "culprit")
     wanted, cause = names(answer), answer["cause"]["kind"]
     for build in (None, "", "rebuilt"):
@@ -86,7 +91,8 @@ def goes_on_after(rounds):
         equal("status (%s)" % told(document), document["status"], "root cause found")
         found = first_path(document, "serve", "culprit", kinds=(cause,))
         equal("path", names(found), wanted)
-        check(document["rounds"] < whole["rounds"], "%d rounds, %d from scratch" % (document["rounds"], whole["rounds"]))
+        check(document["rounds"] <= whole["rounds"] - rounds, "%d rounds, %d from scratch, saved in round %d" % (
+            document["rounds"], whole["rounds"], saved["rounds"]))
     t.end()
     t = chain("", microseconds=9000)
     document = resume(path, "-p", t.pid, status=1)
@@ -110,6 +116,11 @@ def after_two_rounds():
 @live("after three rounds: the answer in the same process, a restarted one and another build is that of an uninterrupted descent, in fewer rounds")
 def after_three_rounds():
     goes_on_after(3)
+
+
+@live("without --level-by-level: the answer is that of an uninterrupted descent, in no more rounds")
+def after_a_round_with_stacks():
+    goes_on_after(1, ())
 
 
 @case("in another build the functions are found again by their names, and a function that is gone is told")

@@ -271,18 +271,17 @@ static void test_resume(void **state)
 	assert_int_equal(restore(&c, &s), 0);
 	assert_int_equal(restore(&c, &s), s.nr - 1); /* twice is a mistake, but for f0 */
 	profile(&c, 100, 10 * MS);
-	/* It goes on where it stood: the path is armed, not the first level. */
-	assert_non_null(armed(&c, "ab"));
+	/* It goes on where it stood: what comes next is armed with the path, not the first level.
+	 */
+	assert_non_null(armed(&c, "abcd"));
 	assert_null(armed(&c, "x"));
 	CALLS(20, &c, 10 * MS, CHAIN_CALL);
-	assert_non_null(armed(&c, "abc"));
-	CALLS(40, &c, 10 * MS, CHAIN_CALL);
 	expect_done(&c, DESCENT_ROOT_CAUSE);
 	expect_path(&c, 0, "abcd", CAUSE_OWN_CODE);
 	assert_int_equal(descent_result(c.d, &r), 0);
 	assert_true(r.nodes[r.paths[0].frames[1]].maxcount > 60); /* with those of the session */
 	assert_int_equal(r.paths[0].nr_siblings, 0);
-	assert_int_equal(r.calls_used, 40);
+	assert_int_equal(r.calls_used, 20);
 	descent_result_release(&r);
 	descent_progress(c.d, &p);
 	assert_int_equal(p.contradicted, 0);
@@ -317,38 +316,133 @@ static unsigned int expect_chain(struct bench *b, const char *letters)
 	return rounds;
 }
 
+/* Calls of the chain until so many sets were armed and decided; then the user stops it. */
+static void stop_after(struct bench *b, unsigned int rounds)
+{
+	run_chain(b, rounds);
+	CALLS(10, b, 10 * MS, CHAIN_CALL); /* enough for a decision, not for the next set */
+	descent_stop(b->d);
+	act(b);
+	assert_true(b->done);
+}
+
+static void begin_chain(struct bench *b, bool level_by_level)
+{
+	bench_begin(b);
+	chain(b);
+	start(b, level_by_level);
+}
+
+static void resume_chain(struct bench *b, const struct saved *s, bool level_by_level)
+{
+	bench_begin(b);
+	chain(b);
+	ask(b, level_by_level);
+	assert_int_equal(restore(b, s), 0);
+	profile(b, 100, 10 * MS);
+}
+
 /*
- * Saved after 1, 2 and 3 rounds. The answer is that of an uninterrupted descent, in as many fewer
- * rounds as were done before, of which the last one is armed again. With a call site that another
- * build has elsewhere, what lies below it is measured again.
+ * Saved after 1, 2 and 3 rounds, in both modes; stopped before the next set was armed, or after
+ * that. The answer is that of an uninterrupted descent, in as many fewer rounds as were decided
+ * before: the first set has the call sites of the next round.
  */
 static void test_resume_after_each_round(void **state)
 {
-	struct bench whole;
-	unsigned int rounds;
+	static const char *const next[] = {"", "ab", "abc", "abcd"};
 
-	bench_begin(&whole);
-	chain(&whole);
-	start(&whole, true);
-	run_chain(&whole, UINT_MAX);
-	rounds = expect_chain(&whole, "abcd");
-	assert_true(rounds > 3);
+	for (int variant = 0; variant < 4; variant++) {
+		bool level = variant & 1, stopped = variant & 2;
+		struct bench whole;
+		unsigned int rounds;
+
+		begin_chain(&whole, level);
+		run_chain(&whole, UINT_MAX);
+		rounds = expect_chain(&whole, "abcd");
+		assert_true(rounds > 3);
+		bench_end(&whole);
+		for (unsigned int k = 1; k <= 3; k++) {
+			struct bench b, same;
+			struct saved s;
+
+			begin_chain(&b, level);
+			if (stopped)
+				stop_after(&b, k);
+			else
+				run_chain(&b, k + 1);
+			save(&b, &s);
+			resume_chain(&same, &s, level);
+			assert_non_null(armed(&same, next[k]));
+			assert_null(armed(&same, "x"));
+			run_chain(&same, UINT_MAX);
+			assert_int_equal(expect_chain(&same, "abcd"), rounds - k);
+			buf_release(&s.frames);
+			bench_end(&same);
+			bench_end(&b);
+		}
+	}
+}
+
+/* Stack samples propose the whole path: one round, and as many if it is confirmed later. */
+static void test_resume_with_stacks(void **state)
+{
+	struct bench b, c;
+	struct saved s;
+
+	begin_chain(&b, false);
+	for (int i = 0; i < 200 && !b.done; i++) {
+		stack(&b, "abcd", 9 * MS, NULL);
+		CALL(&b, 10 * MS, CHAIN_CALL);
+		if (i == 25)
+			save(&b, &s);
+	}
+	assert_int_equal(expect_chain(&b, "abcd"), 1);
+	resume_chain(&c, &s, false);
+	run_chain(&c, UINT_MAX);
+	assert_int_equal(expect_chain(&c, "abcd"), 1);
+	buf_release(&s.frames);
+	bench_end(&c);
+	bench_end(&b);
+}
+
+/* A round with too few calls for a decision is done again, and keeps the votes of these. */
+static void test_resume_of_an_undecided_round(void **state)
+{
+	struct descent_result r;
+	struct bench b, c;
+	struct saved s;
+
+	begin_chain(&b, true);
+	run_chain(&b, 2);
+	CALLS(4, &b, 10 * MS, CHAIN_CALL);
+	save(&b, &s);
+	resume_chain(&c, &s, true);
+	assert_non_null(armed(&c, "ab"));
+	assert_non_null(armed(&c, "ay"));
+	assert_null(armed(&c, "abc"));
+	CALLS(19, &c, 10 * MS, CHAIN_CALL);
+	assert_null(armed(&c, "abc"));
+	assert_int_equal(descent_result(c.d, &r), 0);
+	assert_int_equal(r.nodes[1].votes, 20 + 4 + 19);
+	assert_int_equal(r.nodes[2].votes, 4 + 19); /* those among the callees of a */
+	descent_result_release(&r);
+	run_chain(&c, UINT_MAX);
+	assert_int_equal(expect_chain(&c, "abcd"), 3);
+	buf_release(&s.frames);
+	bench_end(&c);
+	bench_end(&b);
+}
+
+/* With a call site that another build has elsewhere, what lies below it is measured again. */
+static void test_resume_where_a_site_moved(void **state)
+{
 	for (unsigned int k = 1; k <= 3; k++) {
-		struct bench b, same, rebuilt;
+		struct bench b, rebuilt;
 		struct saved s;
 
-		bench_begin(&b);
-		chain(&b);
-		start(&b, true);
+		begin_chain(&b, true);
 		run_chain(&b, k + 1);
 		save(&b, &s);
-		bench_begin(&same);
-		chain(&same);
-		ask(&same, true);
-		assert_int_equal(restore(&same, &s), 0);
-		profile(&same, 100, 10 * MS);
-		run_chain(&same, UINT_MAX);
-		assert_int_equal(expect_chain(&same, "abcd"), rounds - k);
 		bench_begin(&rebuilt);
 		site(&rebuilt, '0', 'a');
 		site(&rebuilt, '0', 'x');
@@ -361,13 +455,71 @@ static void test_resume_after_each_round(void **state)
 		assert_int_equal(restore(&rebuilt, &s), 0);
 		profile(&rebuilt, 100, 10 * MS);
 		run_chain(&rebuilt, UINT_MAX);
-		assert_true(expect_chain(&rebuilt, "abcd") <= rounds);
+		assert_true(expect_chain(&rebuilt, "abcd") <= 4);
 		buf_release(&s.frames);
 		bench_end(&rebuilt);
-		bench_end(&same);
 		bench_end(&b);
 	}
-	bench_end(&whole);
+}
+
+/*
+ * A function with more call sites than one set holds: those of the sets that were done are not
+ * armed again, unless the function itself seems to be the cause.
+ */
+static void many_sites(struct bench *b)
+{
+	bench_begin(b);
+	for (char f = 'a'; f <= 'l'; f++)
+		site(b, '0', f);
+}
+
+static void begin_few_sites(struct bench *b, const struct saved *s)
+{
+	struct record rec = ask_record(true);
+
+	many_sites(b);
+	rec.descent.max_sites = 4;
+	assert_int_equal(feed(b, &rec), 0);
+	act(b);
+	if (s)
+		assert_int_equal(restore(b, s), 0);
+	profile(b, 100, 10 * MS);
+}
+
+#define LATE_CALL P("a", 10 * US), P("e", 10 * US), P("j", 9900 * US)
+#define OWN_CALL P("a", 10 * US), P("e", 10 * US)
+
+static void test_resume_within_a_large_function(void **state)
+{
+	struct bench b, c;
+	struct saved s;
+
+	begin_few_sites(&b, NULL);
+	CALLS(45, &b, 10 * MS, LATE_CALL); /* two sets were done, the third is armed */
+	assert_non_null(armed(&b, "j"));
+	save(&b, &s);
+	begin_few_sites(&c, &s);
+	assert_non_null(armed(&c, "j"));
+	assert_null(armed(&c, "a"));
+	assert_null(armed(&c, "e"));
+	for (int i = 0; i < 100 && !c.done; i++)
+		CALL(&c, 10 * MS, LATE_CALL);
+	assert_int_equal(expect_chain(&c, "j"), 1);
+	bench_end(&c);
+	/* now it is one of those that took nothing then */
+	begin_few_sites(&c, &s);
+	for (int i = 0; i < 400 && !c.done; i++)
+		CALL(&c, 10 * MS, P("e", 9900 * US));
+	assert_true(expect_chain(&c, "e") > 1);
+	bench_end(&c);
+	/* or its own code, after all */
+	begin_few_sites(&c, &s);
+	for (int i = 0; i < 400 && !c.done; i++)
+		CALL(&c, 10 * MS, OWN_CALL);
+	assert_true(expect_chain(&c, "") > 1);
+	bench_end(&c);
+	buf_release(&s.frames);
+	bench_end(&b);
 }
 
 /* One that was finished is confirmed by new calls, not repeated from the file. */
@@ -945,6 +1097,10 @@ int main(void)
 	    cmocka_unit_test(test_another_function),
 	    cmocka_unit_test(test_resume),
 	    cmocka_unit_test(test_resume_after_each_round),
+	    cmocka_unit_test(test_resume_with_stacks),
+	    cmocka_unit_test(test_resume_of_an_undecided_round),
+	    cmocka_unit_test(test_resume_where_a_site_moved),
+	    cmocka_unit_test(test_resume_within_a_large_function),
 	    cmocka_unit_test(test_resume_of_a_finished_one),
 	    cmocka_unit_test(test_resume_on_another_path),
 	    cmocka_unit_test(test_resume_of_own_code),

@@ -327,9 +327,11 @@ static bool move_node(const struct restore *r, struct rec_fnode *n)
 		    (n->last_site && !saved_places_site(places, caller, &last)))
 			return r->node[n->node].kept = false;
 		n->last_site = last.offset;
-		/* what could not be timed in another build is tried again */
-		if (saved_places_is_rebuilt(places, caller.module))
+		/* what could not be timed in another build, or took no time, is tried again */
+		if (saved_places_is_rebuilt(places, caller.module)) {
 			n->state = FNODE_UNTRIED;
+			n->records = n->max_sum_ns = 0;
+		}
 	}
 	if (r->node[n->node].again) {
 		n->votes = n->decisions = 0;
