@@ -174,6 +174,23 @@ def of_the_same_name():
     check("is another program than that of the session" in line and "other functions" in line, line)
 
 
+@case("a command that executes the program (sh, nice, env) goes on with its descent; one that never does is refused in one line")
+def through_a_shell():
+    path, program = session("before"), os.path.join(TARGETS, "descend_chain")
+    t = chain(depth=2)
+    run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", path, "--timeout", 60, "--max-overhead", 100)
+    t.end()
+    for command in (("sh", "-c", "exec %s 2 300" % program), ("nice", program, 2, 300), ("env", "A=1", program, 2, 300)):
+        # --timeout is reached only if the machine hangs: it ends with its answer
+        status, resumed = run_peaktop("resume", path, "--json", "--even-if-changed", "--max-overhead", 100, "--timeout", 60, "--", *command)
+        check(status in (0, 1), "%s: exit status %d: %s" % (command[0], status, resumed.error_text()))
+        document = resumed.document()
+        check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
+        equal("program of the answer", os.path.basename(document["target"]["exe"]), "descend_chain")
+    for command in (("true",), ("sh", "-c", ":")):
+        check("which the command did not execute" in refused(path, "--", *command), command)
+
+
 def short_run(verb, *args):
     """The last document of a descent in serve() of a program that ends after two seconds and prints a document of its own."""
     status, program = run_peaktop(*verb, "--level-by-level", "--json-lines", *args, *FAST, "--", os.path.join(TARGETS, "descend_chain"), 8, 2)

@@ -217,8 +217,10 @@ static bool is_sought(const struct watch *w)
 void front_settle(struct front *f)
 {
 	uint64_t until = now_ns() + SETTLE_NS;
-	bool pending = f->over && !f->said.failure;
+	bool pending;
 
+	saved_descent_settle(f);
+	pending = f->over && !f->said.failure;
 	/* If a command ended at once, its libraries were not searched yet: search the dormant
 	 * functions now. */
 	for (size_t i = 0; pending && i < f->watches.nr; i++) {

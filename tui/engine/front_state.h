@@ -249,6 +249,7 @@ struct front {
 	bool over;		       /* the stream has ended; files may still come */
 	struct saved_descent *resumes; /* NULL: none */
 	bool resume_refused;	       /* this program cannot go on with it */
+	bool resume_waits;	       /* until the command executes the program */
 };
 
 /* Create a front without a collector and a parser. NULL: out of memory. Free it with front_free().
@@ -358,6 +359,8 @@ int front_driver_init(struct front *f);
 /* saved_descent.c: false if the target is another program than that of the descent to go on with;
  * this is the failure of the run. True if there is none. */
 bool saved_descent_allows(struct front *f);
+/* The measurement is over: if the command never executed the program of the session, says so. */
+void saved_descent_settle(struct front *f);
 /* The function of the descent to go on with, if this watch is for it and the target has the same
  * build of its module, which may lack the name. False: there is none. */
 bool saved_descent_place(const struct front *f, const struct watch *w, struct rec_code *place);

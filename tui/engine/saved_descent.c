@@ -145,37 +145,87 @@ static void choice_take(struct saved_descent *s, struct front *f, const struct r
 	front_request(f, &rec);
 }
 
+static bool runs_the_program(const struct saved_descent *s, const struct front *f,
+			     const struct rec_target *target)
+{
+	const struct module_origin *was = module_at(s->driver, s->exe),
+				   *is = module_at(f->stream.driver, target->exe);
+
+	return (was && is && module_is_same(was, is)) || module_name_is_same(s->exe, target->exe);
+}
+
+static void refuse_program(struct front *f)
+{
+	const char *exe = model_target(f->stream.model, 0)->exe;
+
+	if (f->resume_waits)
+		front_fail(f, EXIT_USAGE,
+			   "resume: the session is of another program, %s, which the command did "
+			   "not execute (it ran %s); give a command that executes the program that "
+			   "was saved",
+			   f->resumes->exe, exe);
+	else
+		front_fail(f, EXIT_USAGE,
+			   "resume: the session is of another program, %s, and this process runs "
+			   "%s; give a process of the program that was saved",
+			   f->resumes->exe, exe);
+	f->resume_refused = true;
+}
+
+/* The screen stays, without the function of the descent. */
+static void refuse_on_screen(struct front *f)
+{
+	char why[512];
+
+	snprintf(why, sizeof(why),
+		 "the session is of another program, %s, and this process runs %s; the descent "
+		 "does not go on",
+		 f->resumes->exe, model_target(f->stream.model, 0)->exe);
+	for (size_t i = 0; i < f->watches.nr; i++)
+		f->watches.list[i]->stage = WATCH_REFUSED;
+	front_note(f, NOTE_ERROR, why);
+	front_message(f, "%s", why);
+	f->resumes = NULL;
+}
+
+/* The command may be a shell, nice or env, which executes the program: wait for that. */
+static void wait_for_exec(struct front *f)
+{
+	f->resume_waits = true;
+	for (size_t i = 0; i < f->watches.nr; i++)
+		if (f->watches.list[i]->stage == WATCH_WAITING)
+			f->watches.list[i]->stage = WATCH_DORMANT;
+}
+
 bool saved_descent_allows(struct front *f)
 {
 	struct saved_descent *s = f->resumes;
-	const struct rec_target *target = model_target(f->stream.model, 0);
-	const struct module_origin *was, *is;
-	char why[512];
+	size_t nr = model_nr_targets(f->stream.model);
 
-	if (!s || !s->exe || !target || f->resume_refused)
+	if (!s || !s->exe || !nr || f->resume_refused)
 		return !f->resume_refused;
-	was = module_at(s->driver, s->exe);
-	is = module_at(f->stream.driver, target->exe);
-	if ((was && is && module_is_same(was, is)) || module_name_is_same(s->exe, target->exe)) {
+	for (size_t i = 0; i < nr; i++) {
+		const struct rec_target *target = model_target(f->stream.model, i);
+
+		if (!runs_the_program(s, f, target))
+			continue;
+		f->resume_waits = false;
 		choice_take(s, f, target);
 		return true;
 	}
-	snprintf(why, sizeof(why),
-		 "the session is of another program, %s, and this process runs %s; %s", s->exe,
-		 target->exe,
-		 f->go_at_once ? "the descent does not go on"
-			       : "give a process of the program that was saved");
-	if (f->go_at_once) { /* the screen stays, without the function of the descent */
-		for (size_t i = 0; i < f->watches.nr; i++)
-			f->watches.list[i]->stage = WATCH_REFUSED;
-		front_note(f, NOTE_ERROR, why);
-		front_message(f, "%s", why);
-		f->resumes = NULL;
-		return true;
-	}
-	front_fail(f, EXIT_USAGE, "resume: %s", why);
-	f->resume_refused = true;
-	return false;
+	if (f->go_at_once)
+		refuse_on_screen(f);
+	else if (f->options->command && !f->over)
+		wait_for_exec(f);
+	else
+		refuse_program(f);
+	return !f->resume_refused;
+}
+
+void saved_descent_settle(struct front *f)
+{
+	if (f->resumes && f->resume_waits && model_nr_targets(f->stream.model))
+		refuse_program(f);
 }
 
 bool saved_descent_place(const struct front *f, const struct watch *w, struct rec_code *place)
