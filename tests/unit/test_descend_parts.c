@@ -301,6 +301,7 @@ static void an_open_part_resumed(void **state)
 	s = saved(&bytes);
 	assert_null(saved_descent_asked(s));
 	assert_non_null(saved_descent_question(s));
+	assert_non_null(memmem(bytes.data, bytes.len, "begins all of them anew", 23));
 	saved_descent_free(s);
 	buf_release(&bytes);
 }

@@ -34,6 +34,7 @@ struct descend_run {
 	struct descent_whole whole;
 	struct descent_tracing tracing;
 	struct saved_descent *saved; /* the descent that goes on; NULL: a new one */
+	struct saved_descent *anew;  /* the one of which the question is asked anew; NULL: none */
 	char refused[RESUME_WHY];    /* why it cannot go on with this target; "" */
 };
 
@@ -53,8 +54,11 @@ static int begin_first(struct descend_run *r, const struct rec_descent *ask, uin
 /* Put what the user asked into the session: it can be resumed even if the descent never begins. */
 static void ask_once(struct descend_run *r)
 {
-	if (!driver_question(r->driver))
-		driver_ask_question(r->driver, r->report.op, &r->options->question);
+	if (driver_question(r->driver))
+		return;
+	driver_ask_question(r->driver, r->report.op, &r->options->question);
+	if (r->anew)
+		saved_descent_notes(r->anew, r->front);
 }
 
 /* Begin the descent if enough calls were seen. False: it cannot begin at all. */
@@ -358,6 +362,7 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 	}
 	/* one that had not begun begins as a new one does, in the same program */
 	r.saved = resumed && saved_descent_asked(resumed) ? resumed : NULL;
+	r.anew = r.saved ? NULL : resumed;
 	if (resumed)
 		resume_question(resumed, o);
 	front_resume(r.front, resumed);

@@ -304,14 +304,16 @@ static int range_follow(struct model *m, const struct op *op, const struct optio
 }
 
 /* The saved descent had not begun: begin as a new one does. Returns as resume_begin(). */
-static int begin_anew(struct front *f, const struct options *o, uint32_t number, double waited_s,
-		      char why[RESUME_WHY])
+static int begin_anew(const struct saved_descent *s, struct front *f, const struct options *o,
+		      uint32_t number, double waited_s, char why[RESUME_WHY])
 {
 	struct rec_descent ask;
 	int err = choose_descent(front_model(f), number, &o->question, waited_s, &ask);
 
-	if (!err && !driver_begin(front_driver(f), &ask))
+	if (!err && !driver_begin(front_driver(f), &ask)) {
+		saved_descent_notes(s, f);
 		return 0;
+	}
 	if (err == -EAGAIN)
 		return err;
 	snprintf(why, RESUME_WHY,
@@ -331,7 +333,7 @@ int resume_begin(struct saved_descent *s, struct front *f, const struct options 
 	if (!op || !front_modules_read(f))
 		return -EAGAIN;
 	if (!saved_descent_asked(s))
-		return begin_anew(f, o, number, waited_s, why);
+		return begin_anew(s, f, o, number, waited_s, why);
 	choose_options(m, op, &o->question, &ask);
 	question_keep(o, s, &ask);
 	if (op->seen_calls < ask.start_ops && !(last_chance && op->seen_calls))

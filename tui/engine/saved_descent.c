@@ -409,6 +409,18 @@ static int restore_one(void *ctx, const struct record *from)
 	return 0;
 }
 
+static int feed_note(void *ctx, const struct record *rec)
+{
+	if (rec->type == REC_NOTE)
+		front_feed(ctx, rec);
+	return 0;
+}
+
+void saved_descent_notes(const struct saved_descent *s, struct front *f)
+{
+	each(s, feed_note, f);
+}
+
 static void note_begin(const struct restore *r)
 {
 	char text[512];

@@ -47,6 +47,10 @@ bool front_resumes(const struct front *f);
  */
 int saved_descent_match(struct saved_descent *s, struct front *f, char *why, size_t n);
 
+/* Put what is to be said about the session into the stream, if the descent begins anew;
+ * saved_descent_begin() does that by itself. */
+void saved_descent_notes(const struct saved_descent *s, struct front *f);
+
 /*
  * Begin the descent where it stood, after saved_descent_match(). `ask` has the numbers of this run;
  * its member `resumes` says what to do if latencies have changed. Functions that this target does

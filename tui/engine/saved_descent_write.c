@@ -113,8 +113,13 @@ static int write_parts(struct writer *w, bool *again)
 	if (!parts)
 		return 0;
 	*again = driver_question(d) && others_are_open(d, parts->nr_parts);
-	if (*again)
-		return 0;
+	if (*again) {
+		snprintf(words, sizeof(words),
+			 "the saved descent divided the operation into %u parts, of which some had "
+			 "no root cause yet: this descent begins all of them anew",
+			 parts->nr_parts);
+		return write_note(w, words);
+	}
 	snprintf(words, sizeof(words),
 		 "this descent goes on with one part of the operation alone, that with %.1f%% of "
 		 "its time; a new descent asks about all of it",
