@@ -427,6 +427,24 @@ def from_the_beginning():
     check(document["function"] == "serve" and document["calls_used"] > 0, document)
 
 
+@case("a session that is cut off before or inside its descent: one line, exit status 4, and what is intact is shown")
+def cut_inside():
+    whole, cut = session("whole"), session("cut")
+    t = chain(depth=2)
+    run_peaktop("descend", "-p", t.pid, "-f", "serve", "-o", whole, "--timeout", 60, "--max-overhead", 100)
+    t.end()
+    with open(whole, "rb") as f:
+        content = f.read()
+    for part in (0.02, 0.1, 0.3, 0.6, 0.9):
+        with open(cut, "wb") as f:
+            f.write(content[:max(300, int(len(content) * part))])
+        for json_too in ((), ("--json",)):
+            status, program = run_peaktop("descend", "-r", cut, *json_too)
+            equal("exit status (%s)" % program.error_text(), status, 4)
+            equal("lines of " + program.error_text(), len(program.error_text().splitlines()), 1)
+            check("Target: " in program.text() if not json_too else program.document()["target"]["pid"], program.text())
+
+
 @case("another program, a session without a descent and a damaged file are refused in one line")
 def refusals():
     path, walk, plain_session, damaged = session("whole"), session("walk"), session("plain"), session("damaged")

@@ -404,6 +404,23 @@ int verb_descend_live(struct options *o, const struct buf *saved)
 	return verb_leave(r.front, o, status, err);
 }
 
+/* A session without a descent: say so. If it is damaged, which was said, the descent may have been
+ * in what is lost: show the profiles that are intact. Returns 0 or a negative errno. */
+static int no_descent(struct replay *r, const struct options *o)
+{
+	struct output_options oo = verb_output(o);
+
+	if (replay_damage(r)[0])
+		return o->json || o->json_lines
+			   ? output_watch_json(replay_model(r), &oo, stdout)
+			   : output_watch_text(replay_model(r), &oo, stdout);
+	fprintf(stderr,
+		"peaktop: %s: the session contains no descent; record one with peaktop descend "
+		"TARGET -f OP -o FILE\n",
+		o->files[0]);
+	return 0;
+}
+
 /* Replay a recorded descent: compute its answer again from the records. */
 static int descend_file(struct options *o)
 {
@@ -418,15 +435,15 @@ static int descend_file(struct options *o)
 	report = descend_report_of(r);
 	if (!report.op && walker_asked(replay_walker(r)))
 		return replay_leave(r, verb_killed(report.model, verb_walk_replayed(r, o)), 0);
+	if (!report.op && !driver_question(replay_driver(r)))
+		return replay_leave(r, EXIT_NO_ANSWER, no_descent(r, o));
 	if (!report.op) {
-		fprintf(stderr, "peaktop: %s: %s\n", o->files[0],
-			driver_question(replay_driver(r))
-			    ? "not enough calls: the descent never began; begin it with peaktop "
-			      "resume FILE TARGET"
-			    : "the session contains no descent; record one with peaktop descend "
-			      "TARGET -f OP -o FILE");
-		replay_free(r);
-		return EXIT_NO_ANSWER;
+		report.op = driver_question(replay_driver(r))->op;
+		if (!replay_damage(r)[0])
+			fprintf(stderr,
+				"peaktop: %s: not enough calls: the descent never began; begin it "
+				"with peaktop resume FILE TARGET\n",
+				o->files[0]);
 	}
 	err = print_answer(&report, o);
 	status = verb_killed(report.model, descend_status(&report, true));
