@@ -92,6 +92,7 @@ void send_meta(struct collector *c)
 			       .command = c->options->command_line ? c->options->command_line : "",
 			       .resolution = c->options->resolution,
 			       .budget_ppm = c->options->budget_ppm,
+			       .shown = c->options->shown,
 			   }});
 	if (left_out && left_out[0])
 		send_note(c, NOTE_WARNING, "%s", left_out);

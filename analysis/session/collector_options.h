@@ -32,8 +32,9 @@ struct collector_options {
 	bool waits;	 /* the front may ask for the tracing of waits (REQ_WAITS) */
 	uint32_t layers; /* 1 << enum layer, measured from the start */
 	uint32_t resolution;
-	bool survey; /* compare the code of the targets with their files, for doctor */
-	bool phases; /* count nothing before REQ_PHASES and the first phase */
+	uint32_t shown; /* enum meta_shown */
+	bool survey;	/* compare the code of the targets with their files, for doctor */
+	bool phases;	/* count nothing before REQ_PHASES and the first phase */
 	/*
 	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`
 	 * instructions begin (analysis/code/boundary.h). The collector itself reads no machine

@@ -17,7 +17,7 @@ _Static_assert((int)FRAME_MAX_TEXT == (int)CODEC_MAX_TEXT, "one limit for text")
 /* The order is the order on the wire: append, never insert. */
 static STRUCT_TABLE(rec_meta,
 	FIELDS(rec_meta, version, host, kernel, boot_id, realtime_ns, monotonic_ns, cpus),
-	FIELDS(rec_meta, interval_ns, command, resolution, budget_ppm));
+	FIELDS(rec_meta, interval_ns, command, resolution, budget_ppm, shown));
 
 static STRUCT_TABLE(rec_target,
 	FIELDS(rec_target, pid, ns_pid, started_ns, uid, comm, exe, threads, requested));

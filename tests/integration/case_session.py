@@ -87,6 +87,12 @@ def bytes_of_live_and_replay():
             ("chains", "chains", "--for", 3),
             ("chains", "chains", "--for", 3, "--of", "serve"),
             ("critical", "critical", "--for", 3),
+            # the session knows what the answer was asked for with
+            ("record", "watch", "-f", "serve", "--for", 2, "--resolution", 8, "--all-peaks"),
+            ("descend", "descend", "-f", "serve", "--timeout", 20, "--resolution", 1),
+            ("chains", "chains", "--for", 2, "--per-process"),
+            ("chains", "chains", "--for", 2, "--rsp-compat"),
+            ("critical", "critical", "--for", 2, "--rsp-compat"),
             ("critical", "critical", "--for", 3, "--of", "serve"),
             ("chains", "chains", "--for", 3, "--of", "serve", "--peak", "1"),
             ("critical", "critical", "--for", 3, "--of", "serve", "--peak", "1"))):
@@ -98,6 +104,10 @@ def bytes_of_live_and_replay():
         same_as_live(path, program, replay)
         if "--of" in args:
             same_as_live(path, program, replay, *args[2:])
+        if verb == "record" and "--resolution" in args:
+            status, program = run_peaktop("watch", "-r", path, "--json", "--resolution", 2)
+            steps = {b["high_ns"] / max(b["low_ns"], 1) for b in operation(program.document(), "serve")["buckets"]}
+            check(max(steps) > 1.3, "an option of the replay does not hold: %s" % steps)
     t.end()
 
 

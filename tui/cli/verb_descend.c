@@ -411,9 +411,8 @@ static int no_descent(struct replay *r, const struct options *o)
 	struct output_options oo = verb_output(o);
 
 	if (replay_damage(r)[0])
-		return o->json || o->json_lines
-			   ? output_watch_json(replay_model(r), &oo, stdout)
-			   : output_watch_text(replay_model(r), &oo, stdout);
+		return o->json || o->json_lines ? output_watch_json(replay_model(r), &oo, stdout)
+						: output_watch_text(replay_model(r), &oo, stdout);
 	fprintf(stderr,
 		"peaktop: %s: the session contains no descent; record one with peaktop descend "
 		"TARGET -f OP -o FILE\n",
@@ -432,6 +431,7 @@ static int descend_file(struct options *o)
 	status = replay_whole(&r, o->files[0]);
 	if (status)
 		return status;
+	replay_options(o, r);
 	report = descend_report_of(r);
 	if (!report.op && walker_asked(replay_walker(r)))
 		return replay_leave(r, verb_killed(report.model, verb_walk_replayed(r, o)), 0);

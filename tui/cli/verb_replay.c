@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tui/cli/option_table.h"
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/script.h"
 #include "tui/cli/script_session.h"
@@ -19,20 +20,32 @@
 
 enum { SCRIPT_OUTPUT_MAX = 64 << 20, PARTS = 200 /* a session is read in so many steps */ };
 
-/* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
-static int print_slices(struct replay *r, const struct options *o)
+void replay_options(struct options *o, struct replay *r)
 {
-	struct output_options oo = {.resolution = o->resolution, .top = o->top, .json_lines = true};
+	const struct rec_meta *meta = model_meta(replay_model(r));
+
+	if (meta && !option_given(o, "resolution") && meta->resolution &&
+	    PT_RESOLUTION % meta->resolution == 0)
+		o->resolution = meta->resolution;
+	o->all_peaks |= meta && meta->shown & SHOWN_ALL_PEAKS;
+	model_list_all_peaks(replay_model(r), o->all_peaks);
+}
+
+/* --json-lines: print a line for each slice. 0 or a negative errno of the output. */
+static int print_slices(struct replay *r, struct options *o)
+{
+	struct output_options oo = {.top = o->top, .json_lines = true};
 	uint64_t before;
 	int64_t at;
 	int err;
 
-	model_list_all_peaks(replay_model(r), o->all_peaks);
 	do {
 		before = replay_at_ns(r);
 		at = replay_advance(r, before + replay_interval_ns(r));
 		if (at < 0 || (uint64_t)at == before)
 			return 0;
+		replay_options(o, r);
+		oo.resolution = o->resolution;
 		err = output_watch_json(replay_model(r), &oo, stdout);
 		oo.since_ns = model_elapsed_ns(replay_model(r));
 	} while (!err);
@@ -75,7 +88,7 @@ static int give_up_rights(void)
 /* Read a whole session; with `lines` print its slices meanwhile. `config` NULL: the default.
  * Returns 0, or an exit status after printing the error. */
 static int read_session(struct replay **r, const char *path, const struct waits_config *config,
-			const struct options *lines, int *output_error)
+			struct options *lines, int *output_error)
 {
 	char why[512];
 	int status = replay_open(r, path, why, sizeof(why));
@@ -108,7 +121,7 @@ static int read_session(struct replay **r, const char *path, const struct waits_
 }
 
 static int replay_read(struct replay **r, const char *path, const struct waits_config *config,
-		       const struct options *lines, int *output_error)
+		       struct options *lines, int *output_error)
 {
 	int status = give_up_rights();
 
@@ -174,7 +187,7 @@ static int export_json(struct replay *r, const struct output_options *oo)
 
 int verb_watch_file(struct options *o)
 {
-	struct output_options oo = {.resolution = o->resolution, .ascii = o->ascii, .top = o->top};
+	struct output_options oo = {.ascii = o->ascii, .top = o->top};
 	bool lines = o->json_lines && o->verb == VERB_WATCH;
 	struct replay *r = NULL;
 	int err = 0, status;
@@ -183,7 +196,8 @@ int verb_watch_file(struct options *o)
 	status = replay_read(&r, o->files[0], NULL, lines ? o : NULL, &err);
 	if (status)
 		return status;
-	model_list_all_peaks(replay_model(r), o->all_peaks);
+	replay_options(o, r);
+	oo.resolution = o->resolution;
 	if (err)
 		;
 	else if (o->verb == VERB_EXPORT)

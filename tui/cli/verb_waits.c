@@ -393,6 +393,7 @@ static int waits_of_file(struct options *o)
 
 	if (status)
 		return status;
+	replay_options(o, r);
 	report = wait_report_of(r);
 	if (report.waits)
 		waits_flush(report.waits);

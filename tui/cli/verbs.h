@@ -29,6 +29,9 @@ int verb_script(struct options *o);
 int replay_whole(struct replay **r, const char *path);
 /* The same; `config` says how to analyse the waits in it. */
 int replay_whole_waits(struct replay **r, const char *path, const struct waits_config *config);
+/* Sets the options that the session was recorded with and the command line does not give: with
+ * these, the answer of its records is that of the recording. */
+void replay_options(struct options *o, struct replay *r);
 
 /* Open two sessions and read all of both; on an error, none is left open. */
 int replay_two(struct replay *r[2], const char *const path[2]);

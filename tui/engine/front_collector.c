@@ -88,6 +88,12 @@ void front_use_collector(const struct collector_entry *entry)
 	collector = *entry;
 }
 
+static uint32_t shown(const struct options *o)
+{
+	return (o->rsp_compat ? SHOWN_RSP_COMPAT : 0) | (o->per_process ? SHOWN_PER_PROCESS : 0) |
+	       (o->all_peaks ? SHOWN_ALL_PEAKS : 0);
+}
+
 static void collector_child(int fd, const struct front_options *fo, uid_t uid, gid_t gid)
 {
 	const struct options *o = fo->options;
@@ -117,6 +123,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->waits = may_ask_for_waits(fo);
 	c->layers = layers_of(fo);
 	c->resolution = o->resolution;
+	c->shown = shown(o);
 	c->code_serve = code_reader_serve;
 	c->command_line = "";
 	c->targets_note = o->targets_note;

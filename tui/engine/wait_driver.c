@@ -183,8 +183,18 @@ static struct waits *begin_waits(struct wait_driver *w)
 	return waits;
 }
 
+/* As the waits of the session were analysed when it was recorded. */
+static void take_meta(struct wait_driver *w, const struct rec_meta *meta)
+{
+	w->config.rsp_compat |= !!(meta->shown & SHOWN_RSP_COMPAT);
+	if (meta->shown & SHOWN_PER_PROCESS)
+		w->config.group = WAITS_BY_PROCESS;
+}
+
 void wait_driver_take(struct wait_driver *w, const struct record *rec)
 {
+	if (rec->type == REC_META)
+		take_meta(w, &rec->meta);
 	take_for_descent(w, rec);
 	if (rec->type == REC_CHOICE)
 		take_choice(w, &rec->choice);
