@@ -188,4 +188,33 @@ def descend():
     check("so no phase began" in program.error_text(), program.error_text())
 
 
+@case("resume: a saved descent goes on in the phase that --begin and --end name, or in the saved one")
+def resumed():
+    t = Target("phases", 100000000)
+    t.go()
+    whole, limited = (os.path.join(scratch(), name) for name in ("whole", "limited"))
+
+    def goes_on(verb, *args):
+        """A document of which calls in more than one phase were used, if it is limited to phases."""
+        with NothingLeft(t.pid):
+            program = Peaktop(*verb, "-p", t.pid, "--json-lines", "--max-overhead", 100, "--timeout", 600, *args)
+
+            def used():
+                lines = [json.loads(line) for line in list(program.out)]
+                return any(d["calls_used"] for d in lines) or program.process.poll() is not None
+            wait_for(used, "calls are used")
+            program.stop()
+        return program.document()
+    goes_on(("descend", "-f", "work_times"), "-o", whole)
+    document = goes_on(("resume", whole), "--begin", "phase_open", "--end", "phase_close", "--even-if-changed", "-o", limited)
+    check(document["phases"]["seen"] and document["calls_used"], document["phases"])
+    equal("begin and end", (document["phases"]["begin"], document["phases"]["end"]), ("phase_open", "phase_close"))
+    check(any("goes on with a saved one" in note for note in document["notes"]), document["notes"])
+    document = goes_on(("resume", limited), "--even-if-changed")
+    equal("begin of the saved phases", document["phases"]["begin"], "phase_open")
+    status, program = run_peaktop("resume", whole, "-p", t.pid, "--begin", "phase_open")
+    equal("exit status without --end", status, 2)
+    check("--end OP is missing" in program.error_text(), program.error_text())
+
+
 main()

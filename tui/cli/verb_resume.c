@@ -160,7 +160,8 @@ static const char *text_take(struct buf *from)
 	return text;
 }
 
-/* Put the operation and the limits of phases into the options, as the command line would. */
+/* Put the operation and the limits of phases into the options, as the command line would; phases
+ * that it names take the place of the saved ones. */
 static int options_fill(struct options *o, struct buf *rest, char *error, size_t n)
 {
 	const char *op = text_take(rest), *begin = text_take(rest), *end = text_take(rest);
@@ -173,7 +174,7 @@ static int options_fill(struct options *o, struct buf *rest, char *error, size_t
 	o->verb = VERB_DESCEND;
 	o->nr_ops = 1;
 	err = op_spec_parse(&o->ops[0], op, error, n);
-	if (err || !begin[0])
+	if (err || !begin[0] || o->has_begin)
 		return err;
 	o->has_begin = o->has_end = true;
 	err = op_spec_parse(&o->begin_op, begin, error, n);
