@@ -255,6 +255,7 @@ struct descent_path {
 		double calls;	  /* mean number of calls in an in-peak call; 0: sampled */
 		double share;	  /* of the peak's time */
 		uint64_t mean_ns; /* 0: sampled */
+		double kernel;	  /* share of the peak's time in system calls of these calls */
 		bool own;
 	} looped;
 	/* Kernel frames below the last frame: from the system call or the page fault down. */
@@ -267,6 +268,8 @@ struct descent_path {
 	 * The function of that frame names the cause.
 	 */
 	unsigned int kernel_trunk;
+	/* the share of the path's time in or below that function; 0: not known */
+	double kernel_named;
 };
 
 /* A call path to a system call, if f0 is one; innermost caller first. */

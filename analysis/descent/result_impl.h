@@ -9,6 +9,12 @@ static inline double ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
+enum {
+	KERNEL_MAJORITY = 2, /* follow the next kernel frame while 1/2 of the stacks agree */
+	/* the kernel function that names a part has this percentage of its system call's time */
+	KERNEL_TRUNK = 60,
+};
+
 struct builder {
 	const struct descent *d;
 	struct descent_result *r;
@@ -65,13 +71,13 @@ void result_add_below(struct builder *b, struct descent_path *path, uint32_t nod
 /* result_below.c: sets the callee that takes most of the time of a loop. */
 void result_add_looped(const struct builder *b, struct descent_path *path, uint32_t node);
 /*
- * result_kernel.c: sets the kernel frames below the last frame of the path, from sleeps. `tag` is
+ * result_stacks.c: sets the kernel frames below the last frame of the path, from sleeps. `tag` is
  * the kind of the sleeps (enum cause_kind).
  */
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag);
 /*
- * Moves the time that samples saw in the kernel from the own code of a path to paths of its own.
- * Adds page faults to b->faults.
+ * result_kernel.c: moves the time that samples saw in the kernel from the own code of a path to
+ * paths of its own. Adds page faults to b->faults.
  */
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node);
 /*
@@ -91,10 +97,10 @@ bool result_is_live(const struct live_callees *live, uint32_t witness);
  * DESCENT_MAX_WITNESS_FRAMES frames.
  */
 uint64_t result_run_below(const struct witnesses *w, uint32_t witness);
-/* Sets the kernel frames of a path. */
+/* result_stacks.c: sets the kernel frames of a path. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);
-/* If f0 is a system call, adds the functions that call it. */
+/* result_stacks.c: if f0 is a system call, adds the functions that call it. */
 void result_add_callers(struct builder *b);
 /*
  * result_sleeps.c: called with one frame of the stack samples. Returns true once it has found

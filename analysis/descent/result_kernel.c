@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The parts of an answer that come from stacks alone: the kernel frames below a path, and the
- * callers above a system call.
- */
+/* The time that samples saw in the kernel below a path: it is divided among paths of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,33 +8,15 @@
 #include "analysis/descent/result_impl.h"
 
 enum {
-	MAJORITY = 2, /* follow the next frame while 1/2 of the stacks agree */
-	BRANCH = 4,   /* follow a branch with 1/4 of the samples */
+	BRANCH = 4, /* follow a branch with 1/4 of the samples */
 	/* samples needed to follow a frame; with fewer samples in total, 2 */
 	FEW = 3,
 	/* a part with this percentage of a function's samples gets a path of its own */
 	KERNEL_PART = 10,
 	KERNEL_PATHS = 4,
+	/* the callee of a loop with this percentage of a system call's time makes that call */
+	CALLEE_PART = 90,
 };
-
-_Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
-
-/* If f0 is a system call, the first kernel frame is f0 itself: leave it out. */
-void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
-		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
-{
-	const struct fnode *n = &b->d->tree.node[node];
-	struct rec_code function = n->function != NO_INDEX ? b->d->tree.function[n->function].key
-							   : (struct rec_code){0, 0};
-
-	if (nr && function.module == frame->module && function.offset == frame->function) {
-		frame++;
-		nr--;
-	}
-	memcpy(path->kernel, frame, nr * sizeof(*frame));
-	path->nr_kernel = nr;
-	path->kernel_evidence = evidence;
-}
 
 /* Collects the kernel stacks with one tag from several frames. */
 struct gathered {
@@ -45,39 +24,14 @@ struct gathered {
 	int tag;
 };
 
-static bool gather(void *ctx, const struct witness_node *n)
-{
-	struct gathered *g = ctx;
-
-	if (n->own && n->own->kernel)
-		stack_tally_join(g->tally, n->own->kernel, g->tag);
-	return g->tally->nr > 0;
-}
-
-void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag)
-{
-	struct gathered g = {.tally = calloc(1, sizeof(*g.tally)), .tag = tag};
-	struct rec_frame frame[STACK_DEPTH];
-	uint64_t ns;
-
-	if (!g.tally) {
-		b->err = -ENOMEM;
-		return;
-	}
-	result_visit_sleeps(b->d, node, gather, &g);
-	if (!g.tally->nr && result_blocked_at(b->d, node))
-		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
-	result_set_kernel(b, path, node, frame, stack_tally_path(g.tally, MAJORITY, 1, frame, &ns),
-			  EVIDENCE_WITNESSED);
-	free(g.tally);
-}
-
 /* A part of the time that samples saw in the kernel; becomes a path. */
 struct part {
 	struct cause cause;
 	struct rec_frame frame[STACK_DEPTH];
 	uint32_t nr, trunk;
 	double weight; /* ns at first; then a share of the kernel's time */
+	/* in a system call: share of the part's time in or below the last frame */
+	double named;
 };
 
 struct split {
@@ -205,7 +159,7 @@ static void split_work(const struct descent *d, uint32_t node, bool callees, str
 		g.tag = WITNESS_WORK - (int)kind;
 		visit_own(d, node, callees, gather_stacks, &g);
 		part->cause = *cause_tally_top(&one);
-		part->nr = stack_tally_path(g.tally, MAJORITY, 1, part->frame, &ns);
+		part->nr = stack_tally_path(g.tally, KERNEL_MAJORITY, 1, part->frame, &ns);
 		part->weight = (double)kind_ns;
 		s->nr++;
 	}
@@ -228,6 +182,32 @@ static bool in_system_call(const struct descent *d, const struct rec_frame *fram
 }
 
 /*
+ * Finds the heaviest part of these stacks. All stacks below one system call are one part, down to
+ * the deepest function that has KERNEL_TRUNK percent of them. Returns its time; 0: there is none.
+ * The first `common` frames are those of all of its stacks.
+ */
+static uint64_t find_part(const struct descent *d, const struct stack_tally *t, uint32_t least,
+			  struct part *part, uint32_t *common)
+{
+	uint64_t ns;
+	uint32_t nr = stack_tally_path(t, BRANCH, least, part->frame, &ns);
+
+	if (!nr)
+		return 0;
+	part->trunk = stack_tally_trunk(t, part->frame, nr, KERNEL_TRUNK);
+	part->nr = *common = nr;
+	if (in_system_call(d, part->frame)) {
+		part->cause = (struct cause){.kind = CAUSE_KERNEL};
+		part->nr = part->trunk;
+		*common = 1;
+		ns = stack_tally_ns_of(t, part->frame, *common);
+		part->named =
+		    ratio((double)stack_tally_ns_of(t, part->frame, part->nr), (double)ns);
+	}
+	return ns;
+}
+
+/*
  * Makes parts of the heaviest paths of the remaining kernel time. The parts are scaled up to stand
  * for all of it.
  */
@@ -237,6 +217,7 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 	uint64_t all = stack_tally_ns(s->tally), ns;
 	double sum = 0, rest = (double)s->kernel;
 	unsigned int first = s->nr;
+	uint32_t common;
 
 	for (unsigned int i = 0; i < s->nr; i++)
 		rest -= s->part[i].weight;
@@ -244,16 +225,11 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 	       rest * 100 >= (double)s->run * KERNEL_PART) {
 		struct part *part = &s->part[s->nr];
 
-		part->nr = stack_tally_path(s->tally, BRANCH, least, part->frame, &ns);
-		if (!part->nr || ns * 100 < all * KERNEL_PART)
-			break;
-		part->trunk = stack_tally_trunk(s->tally, part->frame, part->nr, MAJORITY);
-		stack_tally_remove(s->tally, part->frame, part->nr);
 		part->cause = *cause;
-		if (in_system_call(d, part->frame)) {
-			memset(&part->cause, 0, sizeof(part->cause));
-			part->cause.kind = CAUSE_KERNEL;
-		}
+		ns = find_part(d, s->tally, least, part, &common);
+		if (!ns || ns * 100 < all * KERNEL_PART)
+			break;
+		stack_tally_remove(s->tally, part->frame, common);
 		part->weight = (double)ns;
 		sum += (double)ns;
 		s->nr++;
@@ -276,7 +252,7 @@ static void split_whole(const struct descent *d, struct split *s, const struct c
 		rest -= s->part[i].weight;
 	if (rest * 100 < (double)s->run * KERNEL_PART)
 		return;
-	part->nr = stack_tally_path(s->tally, MAJORITY, 1, part->frame, &ns);
+	part->nr = stack_tally_path(s->tally, KERNEL_MAJORITY, 1, part->frame, &ns);
 	if (!part->nr)
 		return;
 	part->trunk = stack_tally_count(s->tally) < 2 ? 1 : part->nr;
@@ -351,6 +327,69 @@ static void take_back(struct builder *b, struct descent_path *path)
 	memset(end - 1, 0, sizeof(*end));
 }
 
+/* Returns the time in the kernel of the samples in this frame and below it. */
+static uint64_t kernel_below(const struct witnesses *w, uint32_t witness)
+{
+	const struct witness_node *n = witnesses_node(w, witness);
+	uint64_t ns = n->own ? n->own->kernel_run_ns : 0;
+
+	for (uint32_t id = n->first_child; id != NO_INDEX; id = witnesses_node(w, id)->next)
+		ns += kernel_below(w, id);
+	return ns;
+}
+
+/*
+ * Returns true if the path is a loop, and the callee that it is around makes the system calls in
+ * which its time in the kernel passes. Then that time is the loop's.
+ */
+static bool is_of_loop(const struct descent *d, const struct descent_path *path, uint32_t node,
+		       uint64_t kernel_ns)
+{
+	struct live_callees live;
+	struct witness_set set;
+	uint64_t ns = 0;
+
+	if (path->cause.kind != CAUSE_LOOP || !path->looped.function.module)
+		return false;
+	result_live_callees(d, node, &live);
+	fnode_witness_set(d, node, &set);
+	for (unsigned int i = 0; i < set.nr_at; i++)
+		for (uint32_t id = witnesses_node(d->witnesses, set.at[i])->first_child;
+		     id != NO_INDEX; id = witnesses_node(d->witnesses, id)->next)
+			if (code_equal(witnesses_node(d->witnesses, id)->function,
+				       path->looped.function) &&
+			    !result_is_live(&live, id))
+				ns += kernel_below(d->witnesses, id);
+	return ns * 100 >= kernel_ns * CALLEE_PART;
+}
+
+/* Leaves the time in system calls that the callee of a loop makes to the path of the loop. */
+static void join_loop(const struct builder *b, struct descent_path *path, uint32_t node,
+		      struct split *s)
+{
+	double heaviest = 0, share = 0;
+	unsigned int kept = 0;
+
+	if (!is_of_loop(b->d, path, node, s->kernel))
+		return;
+	for (unsigned int i = 0; i < s->nr; i++) {
+		const struct part *part = &s->part[i];
+
+		if (part->cause.kind != CAUSE_KERNEL) {
+			s->part[kept++] = *part;
+			continue;
+		}
+		share += s->kernel_share * part->weight;
+		if (part->weight <= heaviest)
+			continue;
+		heaviest = part->weight;
+		result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
+	}
+	s->nr = kept;
+	s->user_share += share;
+	path->looped.kernel = path->share * share;
+}
+
 static void part_fill(struct builder *b, struct descent_path *path, uint32_t node,
 		      const struct part *part)
 {
@@ -364,6 +403,7 @@ static void part_fill(struct builder *b, struct descent_path *path, uint32_t nod
 	/* the frame of f0 itself may have been left out */
 	if (part->cause.kind == CAUSE_KERNEL)
 		path->kernel_trunk = part->trunk - (part->nr - path->nr_kernel);
+	path->kernel_named = part->named;
 }
 
 void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t node)
@@ -379,6 +419,7 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 		b->err = -ENOMEM;
 	if (b->err || !split_begin(b, path, node, s))
 		goto out;
+	join_loop(b, path, node, s);
 	used = s->user_share > 0;
 	for (unsigned int i = 0; i < s->nr; i++) {
 		const struct part *part = &s->part[i];
@@ -398,7 +439,7 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 		one->evidence = weight < 1 ? EVIDENCE_SAMPLED : path->evidence;
 		part_fill(b, one, node, part);
 	}
-	if (s->user_share > 0) {
+	if (s->user_share > 0 && s->nr) {
 		path->share = share * s->user_share;
 		path->latency_ns = (uint64_t)(latency * s->user_share + 0.5);
 		path->evidence = EVIDENCE_SAMPLED;
@@ -409,33 +450,4 @@ out:
 	if (s)
 		free(s->tally);
 	free(s);
-}
-
-void result_add_callers(struct builder *b)
-{
-	const struct stack_tally *t = witnesses_callers(b->d->witnesses);
-	struct descent_result *r = b->r;
-	uint64_t all;
-	uint32_t k;
-
-	if (!t || !t->nr)
-		return;
-	all = stack_tally_ns(t);
-	/* insertion sort that keeps the heaviest DESCENT_CALLERS */
-	for (uint32_t i = 0; i < t->nr; i++) {
-		const struct stack_entry *e = &t->entry[i];
-		double share = all ? (double)e->ns / (double)all : 0;
-
-		for (k = 0; k < r->nr_callers && r->callers[k].share >= share; k++)
-			;
-		if (k == DESCENT_CALLERS)
-			continue;
-		if (r->nr_callers < DESCENT_CALLERS)
-			r->nr_callers++;
-		memmove(&r->callers[k + 1], &r->callers[k],
-			(r->nr_callers - 1 - k) * sizeof(r->callers[0]));
-		r->callers[k].share = share;
-		r->callers[k].nr_frames = e->nr;
-		memcpy(r->callers[k].frame, e->frame, e->nr * sizeof(e->frame[0]));
-	}
 }

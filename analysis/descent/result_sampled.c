@@ -192,6 +192,8 @@ static void set_kernel(struct descent_path *path, const struct witness_own *own,
 	if (!own->kernel || (double)own->kernel_run_ns < KERNEL_PART * (double)own_ns)
 		return;
 	path->nr_kernel = stack_tally_path(own->kernel, 2, 2, path->kernel, &ns);
+	path->nr_kernel =
+	    stack_tally_trunk(own->kernel, path->kernel, path->nr_kernel, KERNEL_TRUNK);
 	path->kernel_evidence = EVIDENCE_SAMPLED;
 	path->kernel_trunk = path->nr_kernel;
 	path->cause.kind = path->nr_kernel ? CAUSE_KERNEL : CAUSE_OWN_CODE;

@@ -130,22 +130,24 @@ uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t l
 	return nr;
 }
 
-uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
-			   uint32_t part)
+uint64_t stack_tally_ns_of(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr)
 {
-	uint64_t first = 0, ns;
-	uint32_t k;
+	uint64_t ns = 0;
 
-	for (k = 1; k <= nr; k++) {
-		ns = 0;
-		for (uint32_t i = 0; i < t->nr; i++)
-			if (begins_with(t, &t->entry[i], path, k))
-				ns += t->entry[i].ns;
-		if (k == 1)
-			first = ns;
-		if (ns * part < first)
-			break;
-	}
+	for (uint32_t i = 0; i < t->nr; i++)
+		if (begins_with(t, &t->entry[i], path, nr))
+			ns += t->entry[i].ns;
+	return ns;
+}
+
+uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
+			   uint32_t percent)
+{
+	uint64_t first = stack_tally_ns_of(t, path, 1);
+	uint32_t k = 1;
+
+	while (k <= nr && stack_tally_ns_of(t, path, k) * 100 >= first * percent)
+		k++;
 	return k - 1;
 }
 

@@ -18,6 +18,12 @@ def inlined(*functions, line=""):
     return more
 
 
+def one_loop(document, best, target):
+    inlined("await_cpu_time")(document, best, target)
+    check("in the kernel" in best["cause"]["detail"], "the loop's time in the kernel is not told: %s" % told(document))
+    check(not any(path["cause"]["kind"] == "kernel" for path in document["paths"]), "the kernel has a path beside it: %s" % told(document))
+
+
 def in_the_library(document, best, target):
     check(any("libcallback.so+0x" in name for name in names(best)), "a function without a name: %s" % told(document))
 
@@ -37,6 +43,8 @@ def escape(which, *path):
 
 table((
     ("a chain of three functions that is inlined by force (-O3)", kind("culprit_code", "inlined", "chained", "grind", "spin")),
+    ("a loop around a system call, inlined: one path, not one for each function of the kernel (-O3)",
+     Culprit("culprit_code", ["serve", "waited"], "loop", name="clock_gettime", share=0.6, arguments=(60, "waited"), more=one_loop)),
     ("all calls of a function flattened into it (-O3)",
      kind("culprit_code", "flattened", "flattened", more=inlined("parts", "part", line="culprit_code.c:"))),
     ("a switch by a table of jumps: the function of the case (-O3)",

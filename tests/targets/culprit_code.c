@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * culprit_code SECONDS KIND: what compilers make of calls. A chain that is inlined into its caller,
+ * a loop around a system call,
  * all of a function's calls flattened into it, the cases of a switch (a table of jumps), an
  * interpreter with computed gotos.
  */
@@ -41,6 +42,29 @@ WATCHED uint64_t chained(uint64_t us)
 
 	KEEP(bystander(sum));
 	return sum;
+}
+
+/* ---- a loop around a system call, inlined */
+
+INLINED uint64_t await_cpu_time(uint64_t us)
+{
+	struct timespec t;
+	uint64_t end = 0, now;
+
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+		end = end ? end : now + us * 1000;
+	} while (now < end);
+	return now;
+}
+
+WATCHED uint64_t waited(uint64_t us)
+{
+	uint64_t now = await_cpu_time(us);
+
+	KEEP(bystander(now));
+	return now;
 }
 
 /* ---- without the word `inline` anywhere, but for the function that wants all of it */
@@ -144,6 +168,8 @@ WATCHED void serve(uint64_t i)
 	SPIN_US(10);
 	if (kind == 'i')
 		KEEP(chained(us));
+	else if (kind == 'w')
+		KEEP(waited(us));
 	else if (kind == 'f')
 		KEEP(flattened(us));
 	else if (kind == 's')

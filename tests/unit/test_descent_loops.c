@@ -89,6 +89,45 @@ static void test_loop_in_a_callee(void **state)
 	bench_end(&b);
 }
 
+/*
+ * A loop around a system call is one path, the loop's, wherever in the kernel it ends; if f0 makes
+ * the call itself, the kernel has a path of its own.
+ */
+static void test_loop_around_a_system_call(void **state)
+{
+	static const char *const below[] = {"x", "xy", "xz", "", "xyz"};
+	struct descent_result r;
+	struct bench b;
+
+	for (int own = 0; own < 2; own++) {
+		bench_begin(&b);
+		site(&b, '0', 'a')->flags |= CALL_SITE_LOOP;
+		start(&b, true);
+		for (int i = 0; i < 40; i++) {
+			b.kernel = i % 8 ? below[i % 5] : NULL;
+			stack(&b, own && b.kernel ? "" : "a", 9 * MS, NULL);
+			CALL(&b, 10 * MS, P("a", 9 * MS, .max = 20 * US, .count = 900));
+		}
+		assert_int_equal(descent_result(b.d, &r), 0);
+		assert_int_equal(r.nr_paths, 1 + own);
+		assert_int_equal(r.paths[own].cause.kind, CAUSE_LOOP);
+		if (own) {
+			assert_int_equal(r.paths[0].cause.kind, CAUSE_KERNEL);
+			assert_true(r.paths[0].share > 0.8 && r.paths[0].share < 0.9);
+			assert_true(r.paths[1].looped.kernel < 0.01);
+		} else {
+			assert_int_equal(r.paths[0].looped.function.offset, code('a').offset);
+			assert_true(r.paths[0].share > 0.99);
+			assert_true(r.paths[0].looped.kernel > 0.8 &&
+				    r.paths[0].looped.kernel < 0.9);
+			assert_int_equal(r.paths[0].nr_kernel, 2);
+			assert_int_equal(r.paths[0].kernel[1].function, (uint64_t)'x' * 0x100);
+		}
+		descent_result_release(&r);
+		bench_end(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +136,7 @@ int main(void)
 	    cmocka_unit_test(test_loop_of_waits_and_work),
 	    cmocka_unit_test(test_one_long_call_of_a_loop),
 	    cmocka_unit_test(test_loop_in_a_callee),
+	    cmocka_unit_test(test_loop_around_a_system_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,27 +17,6 @@ static void start_short(struct bench *b)
 	profile(b, 200, 100 * US);
 }
 
-/* A sample in f0 itself, in the kernel for a system call. */
-static void sample_in_kernel(struct bench *b, uint64_t weight)
-{
-	struct rec_frame frame = {1, code('0').offset + 3, code('0').offset};
-	struct rec_frame kernel[] = {
-	    {REC_KERNEL_MODULE, REC_KERNEL_CALL | 77, REC_KERNEL_CALL | 77},
-	    {REC_KERNEL_MODULE, 0x104, 0x100}};
-	struct record rec = {.type = REC_WITNESS};
-
-	rec.witness = (struct rec_witness){.op = OP,
-					   .tid = 5,
-					   .at_ns = b->now + 1000,
-					   .weight_ns = weight,
-					   .kind = WITNESS_RUN,
-					   .nr_frames = 1,
-					   .frames = &frame,
-					   .nr_kernel = 2,
-					   .kernel = kernel};
-	assert_int_equal(feed(b, &rec), 0);
-}
-
 /* One sample in the kernel is not enough to name a function of it, but it was no own code. */
 static void test_one_sample_in_the_kernel(void **state)
 {
@@ -46,9 +25,10 @@ static void test_one_sample_in_the_kernel(void **state)
 
 	bench_begin(&b);
 	start(&b, true);
+	b.kernel = "a";
 	for (int i = 0; i < 20; i++) {
 		if (i == 5)
-			sample_in_kernel(&b, 9 * MS);
+			stack(&b, "", 9 * MS, NULL);
 		CALL(&b, 10 * MS, NOTHING);
 	}
 	assert_int_equal(descent_result(b.d, &r), 0);
@@ -56,6 +36,35 @@ static void test_one_sample_in_the_kernel(void **state)
 	assert_int_equal(r.paths[0].nr_kernel, 1);
 	assert_int_equal(r.paths[0].kernel[0].function, REC_KERNEL_CALL | 77);
 	assert_int_equal(r.paths[0].kernel_trunk, 1);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
+/*
+ * All samples in one system call are one path, which the deepest function with 60% of them names;
+ * none of them has that much at the next level.
+ */
+static void test_one_system_call_is_one_path(void **state)
+{
+	static const char *const below[] = {"abd", "abe", "ab", "abf", "ac", "abd", "abe", "ab"};
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	start(&b, true);
+	for (int i = 0; i < 40; i++) {
+		b.kernel = below[i % 8];
+		stack(&b, "", 9 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.nr_paths, 1);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_KERNEL);
+	assert_true(r.paths[0].share > 0.99);
+	assert_int_equal(r.paths[0].nr_kernel, 3);
+	assert_int_equal(r.paths[0].kernel_trunk, 3);
+	assert_int_equal(r.paths[0].kernel[2].function, (uint64_t)'b' * 0x100);
+	assert_true(r.paths[0].kernel_named > 0.8 && r.paths[0].kernel_named < 0.95);
 	descent_result_release(&r);
 	bench_end(&b);
 }
@@ -429,6 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_one_sample_in_the_kernel),
+	    cmocka_unit_test(test_one_system_call_is_one_path),
 	    cmocka_unit_test(test_untimed_callee),
 	    cmocka_unit_test(test_untimed_callee_on_the_way),
 	    cmocka_unit_test(test_untimed_callee_leads_to_one),

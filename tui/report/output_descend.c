@@ -11,10 +11,12 @@
 #include "tui/report/output_descend_parts.h"
 #include "tui/report/sanitise.h"
 
-enum { SENTENCE_FRAMES = 8 };
+enum { SENTENCE_FRAMES = 8, NAME_BYTES = 1024 };
 
 /* Smaller fractions of the time are not mentioned. */
 #define WORTH_SAYING 0.03
+/* Of a function with this share of a system call's time the rest is not mentioned. */
+#define NEARLY_ALL 0.95
 /* A smaller explained share is rounded to 0%. */
 #define NOTHING 0.0005
 /* Tolerance for the means of a loop and of its calls, which are taken over different calls. */
@@ -281,9 +283,33 @@ void report_mean_count(struct buf *out, double mean)
 		buf_printf(out, "%.1f", mean);
 }
 
+bool report_loop_kernel(struct buf *out, const char *before, const struct descent_driver *d,
+			const struct descent_path *p)
+{
+	double share = fmin(p->looped.kernel, fmin(p->looped.share, p->share));
+
+	if (share < WORTH_SAYING)
+		return false;
+	buf_printf(out, "%s%s in the kernel", before, format_percent(share).s);
+	if (p->nr_kernel > 1) {
+		buf_puts(out, ": ");
+		sanitise_puts(out, kernel_function(d, &p->kernel[p->nr_kernel - 1]));
+	}
+	return true;
+}
+
 void report_path_cause(struct buf *out, const struct descent_driver *d,
 		       const struct descent_path *p)
 {
+	if (p->cause.kind == CAUSE_KERNEL && p->kernel_named > 0 && p->kernel_named < NEARLY_ALL &&
+	    p->cause.name[0] && p->cause.detail[0]) {
+		buf_puts(out, "in the kernel: ");
+		sanitise_puts(out, p->cause.name);
+		buf_printf(out, " (%s of ", format_percent(p->kernel_named).s);
+		sanitise_puts(out, p->cause.detail);
+		buf_puts(out, ")");
+		return;
+	}
 	if (p->looped.share <= 0) {
 		report_cause(out, &p->cause);
 		if (p->looped.function.module) {
@@ -297,8 +323,10 @@ void report_path_cause(struct buf *out, const struct descent_driver *d,
 
 		buf_puts(out, loop ? "its own loop around short calls of " : "in calls of ");
 		report_function(out, d, p->looped.function);
-		buf_printf(out, "%s (%s, sampled)", loop ? "" : " that were not timed",
+		buf_printf(out, "%s (%s, sampled", loop ? "" : " that were not timed",
 			   format_percent(p->looped.share).s);
+		report_loop_kernel(out, "; ", d, p);
+		buf_puts(out, ")");
 		return;
 	}
 	buf_puts(out, "its own loop: ");
@@ -330,6 +358,23 @@ bool report_place(struct buf *out, const char *before, const struct descent_driv
 	return s && report_line(out, before, s->file, s->line);
 }
 
+/* Returns true if the callee of the path's loop has the name of this function, as in the vDSO. */
+static bool is_looped(const struct descent_driver *d, const struct descent_path *p,
+		      struct rec_code function)
+{
+	struct buf looped = {.max = NAME_BYTES}, name = {.max = NAME_BYTES};
+	bool is = false;
+
+	if (p->looped.function.module) {
+		report_function(&looped, d, p->looped.function);
+		report_function(&name, d, function);
+		is = looped.data && name.data && !strcmp(looped.data, name.data);
+	}
+	buf_release(&looped);
+	buf_release(&name);
+	return is;
+}
+
 bool report_where(struct buf *out, const struct descent_driver *d, const struct descent_path *p)
 {
 	const struct inlined_level *l;
@@ -337,7 +382,8 @@ bool report_where(struct buf *out, const struct descent_driver *d, const struct 
 
 	if (p->cause.kind == CAUSE_SIGNAL) /* its name is the place */
 		return false;
-	if (p->nr_below && 2 * p->below[0].share > p->share && !p->below[0].own) {
+	if (p->nr_below && 2 * p->below[0].share > p->share && !p->below[0].own &&
+	    !is_looped(d, p, p->below[0].function)) {
 		buf_puts(out, "in ");
 		report_function(out, d, p->below[0].function);
 		return true;

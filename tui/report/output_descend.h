@@ -113,6 +113,12 @@ enum evidence report_evidence(const struct descent_fnode *n);
 const char *report_evidence_words(enum evidence evidence);
 /* Append a cause in words, sanitised: "timed sleep (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
+/*
+ * Append how much of a loop's time its calls spend in the kernel, and where: "87% in the kernel:
+ * vfs_read", after `before`. Returns false if that is next to nothing.
+ */
+bool report_loop_kernel(struct buf *out, const char *before, const struct descent_driver *d,
+			const struct descent_path *p);
 /* Append the cause of a path; for a loop also its callee: "in 7 calls of dlopen, 107 us each
  * (88%)". */
 void report_path_cause(struct buf *out, const struct descent_driver *d,

@@ -163,6 +163,7 @@ static void put_looped(json_t *o, const struct descent_driver *d, const struct d
 		buf_puts(&text, "by stack samples");
 	} else {
 		buf_puts(&text, looped->share > 0 ? "short calls, sampled" : "short calls");
+		report_loop_kernel(&text, ", ", d, p);
 	}
 	json_put_text(o, "detail", text.data);
 	if (looped->share > 0)
@@ -294,7 +295,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0]);
 	for (unsigned int i = 1; i < in.nr; i++)
 		json_append(frames, inlined_json(d, p, &in, i));
-	for (unsigned int i = 0; i < p->nr_kernel; i++)
+	/* a loop is that of the last frame */
+	for (unsigned int i = 0; i < p->nr_kernel && p->cause.kind != CAUSE_LOOP; i++)
 		json_append(frames, kernel_frame_json(d, p, &p->kernel[i]));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
 		json_append(siblings, sibling_json(d, &r->nodes[p->siblings[i]]));

@@ -50,6 +50,9 @@ struct bench {
 	uint64_t now;
 	uint32_t known;	      /* enum call_known of the calls */
 	struct rec_call call; /* further fields for the next call */
+	/* letters of the kernel functions of the next stacks below a system call; NULL: in user
+	 * space */
+	const char *kernel;
 };
 
 static struct rec_code code(char function)
@@ -308,15 +311,23 @@ static inline void call_parts(struct bench *b, uint64_t latency, const struct pa
 static inline void give_witness(struct bench *b, const struct rec_frame *frames, uint32_t nr,
 				uint64_t weight, const struct rec_sleep *sleep)
 {
+	struct rec_frame kernel[16] = {
+	    {REC_KERNEL_MODULE, REC_KERNEL_CALL | 77, REC_KERNEL_CALL | 77}};
 	struct record rec = {.type = REC_WITNESS};
+	uint32_t nr_kernel = b->kernel ? 1 : 0;
 
+	for (const char *f = b->kernel; f && *f; f++)
+		kernel[nr_kernel++] = (struct rec_frame){
+		    REC_KERNEL_MODULE, (uint64_t)*f * 0x100 + 4, (uint64_t)*f * 0x100};
 	rec.witness = (struct rec_witness){.op = OP,
 					   .tid = 5,
 					   .at_ns = b->now + 1000,
 					   .weight_ns = weight,
 					   .kind = sleep ? WITNESS_SLEEP : WITNESS_RUN,
 					   .nr_frames = nr,
-					   .frames = frames};
+					   .frames = frames,
+					   .nr_kernel = nr_kernel,
+					   .kernel = kernel};
 	if (sleep)
 		rec.witness.sleep = *sleep;
 	assert_int_equal(feed(b, &rec), 0);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The parts of an answer that come from stacks alone: the kernel frames below a path, and the
+ * callers above a system call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/descent/result_impl.h"
+
+_Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
+
+/* If f0 is a system call, the first kernel frame is f0 itself: leave it out. */
+void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
+		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
+{
+	const struct fnode *n = &b->d->tree.node[node];
+	struct rec_code function = n->function != NO_INDEX ? b->d->tree.function[n->function].key
+							   : (struct rec_code){0, 0};
+
+	if (nr && function.module == frame->module && function.offset == frame->function) {
+		frame++;
+		nr--;
+	}
+	memcpy(path->kernel, frame, nr * sizeof(*frame));
+	path->nr_kernel = nr;
+	path->kernel_evidence = evidence;
+}
+
+/* Collects the kernel stacks with one tag from several frames. */
+struct gathered {
+	struct stack_tally *tally;
+	int tag;
+};
+
+static bool gather(void *ctx, const struct witness_node *n)
+{
+	struct gathered *g = ctx;
+
+	if (n->own && n->own->kernel)
+		stack_tally_join(g->tally, n->own->kernel, g->tag);
+	return g->tally->nr > 0;
+}
+
+void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag)
+{
+	struct gathered g = {.tally = calloc(1, sizeof(*g.tally)), .tag = tag};
+	struct rec_frame frame[STACK_DEPTH];
+	uint64_t ns;
+
+	if (!g.tally) {
+		b->err = -ENOMEM;
+		return;
+	}
+	result_visit_sleeps(b->d, node, gather, &g);
+	if (!g.tally->nr && result_blocked_at(b->d, node))
+		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
+	result_set_kernel(b, path, node, frame,
+			  stack_tally_path(g.tally, KERNEL_MAJORITY, 1, frame, &ns),
+			  EVIDENCE_WITNESSED);
+	free(g.tally);
+}
+
+void result_add_callers(struct builder *b)
+{
+	const struct stack_tally *t = witnesses_callers(b->d->witnesses);
+	struct descent_result *r = b->r;
+	uint64_t all;
+	uint32_t k;
+
+	if (!t || !t->nr)
+		return;
+	all = stack_tally_ns(t);
+	/* insertion sort that keeps the heaviest DESCENT_CALLERS */
+	for (uint32_t i = 0; i < t->nr; i++) {
+		const struct stack_entry *e = &t->entry[i];
+		double share = all ? (double)e->ns / (double)all : 0;
+
+		for (k = 0; k < r->nr_callers && r->callers[k].share >= share; k++)
+			;
+		if (k == DESCENT_CALLERS)
+			continue;
+		if (r->nr_callers < DESCENT_CALLERS)
+			r->nr_callers++;
+		memmove(&r->callers[k + 1], &r->callers[k],
+			(r->nr_callers - 1 - k) * sizeof(r->callers[0]));
+		r->callers[k].share = share;
+		r->callers[k].nr_frames = e->nr;
+		memcpy(r->callers[k].frame, e->frame, e->nr * sizeof(e->frame[0]));
+	}
+}
