@@ -497,7 +497,7 @@ def bytes_a_tick():
     check(size > 0, "the screen does not move")
 
 
-@case("S lists slow calls of the live screen; Enter opens the story of one")
+@case("S lists slow calls of the live screen; Enter opens the story of one, y those of what is selected")
 def slow_calls():
     with NothingLeft():
         t = Target("one_slow", "sleep", wait=False)
@@ -514,6 +514,11 @@ def slow_calls():
         s.shows("thread %d" % t.pid)
         s.keys("q")
         s.shows("why it was slow")
+        s.keys("q", "y")  # from the list of operations, whose only one is selected
+        wait_for(lambda: "thread %d" % t.pid in s.text() or "only those of this operation" in s.text(), "its slow calls")
+        s.keys("q", "Enter", "m", "y")
+        wait_for(lambda: any(x in s.text() for x in ("thread %d" % t.pid, "at this time", "of this time")),
+                 "the slow calls of the last column, or that there is none")
         s.keys("C-c")
         equal("exit status", left_screen(t, s), 0)
         check(alive(t.pid), "the target is gone")

@@ -40,7 +40,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 	    "descend", "part",	     "snapshot",      "text",	      "step",	   "jump",
 	    "rewind",  "undescend",  "source",	      "code",	      "waits",	   "unwait",
 	    "threads", "open calls", "choose thread", "waits change", "configure", "bookmark",
-	    "compare", "slow calls", "slow call",     "resume",
+	    "compare", "slow calls", "slow call",     "why",	      "resume",
 	};
 	struct harness *h = ctx;
 
@@ -49,6 +49,8 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " '%s'", a->text);
 	if (a->pid)
 		buf_printf(&h->log, " pid %u", a->pid);
+	if (a->tid && !a->pid)
+		buf_printf(&h->log, " tid %u", a->tid);
 	if (a->op)
 		buf_printf(&h->log, " op %u", a->op);
 	if (a->peak)
@@ -59,7 +61,7 @@ static inline void harness_action(void *ctx, const struct screen_action *a)
 		buf_printf(&h->log, " at %u:%llx", a->module, (unsigned long long)a->offset);
 	if (a->type == SCREEN_LAYERS)
 		buf_printf(&h->log, " %x", a->layers);
-	if (a->type == SCREEN_PAUSE || a->type == SCREEN_THREADS || a->type == SCREEN_SLOW_CALLS)
+	if (a->type == SCREEN_PAUSE || a->type == SCREEN_THREADS)
 		buf_printf(&h->log, " %d", a->flag);
 	if (a->step)
 		buf_printf(&h->log, " %d", a->step);

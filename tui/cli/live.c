@@ -167,6 +167,7 @@ static void live_question(struct live *l, const struct screen_action *a)
 		break;
 	case SCREEN_SLOW_CALLS:
 	case SCREEN_SLOW_CALL:
+	case SCREEN_WHY:
 		if (live_slow_action(&l->slow, a))
 			live_descent_action(&l->descent, &stop, now_ns());
 		break;

@@ -65,7 +65,8 @@ static void script_action(void *ctx, const struct screen_action *a)
 		live_descent_action(&x->descent, a, x->turn_ns);
 		if (a->type == SCREEN_SOURCE || a->type == SCREEN_CODE) {
 			live_source_show(&x->source, a);
-		} else if (a->type == SCREEN_SLOW_CALLS || a->type == SCREEN_SLOW_CALL) {
+		} else if (a->type == SCREEN_SLOW_CALLS || a->type == SCREEN_SLOW_CALL ||
+			   a->type == SCREEN_WHY) {
 			if (live_slow_action(&x->slow, a))
 				live_descent_action(&x->descent, &stop, x->turn_ns);
 		} else if (a->type == SCREEN_COMPARE) {

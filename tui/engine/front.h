@@ -195,8 +195,9 @@ uint64_t front_traces_dropped(const struct front *f);
 enum { FRONT_ASIDES = 20 };
 int front_aside_begin(struct front *f, uint64_t from_ns, char *path, size_t n);
 int front_aside_end(struct front *f);
-/* Keep calls that are slower than usual, from now on, also without a ring. */
-void front_keep_slow(struct front *f);
+/* Keep calls that are slower than usual, from now on, also without a ring. True: they were not kept
+ * before. */
+bool front_keep_slow(struct front *f);
 /* Those of a live screen (front_options.screen). */
 struct told_calls;
 const struct told_calls *front_told(const struct front *f);

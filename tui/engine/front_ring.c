@@ -57,9 +57,12 @@ static void know_ops(struct front *f)
 	}
 }
 
-void front_keep_slow(struct front *f)
+bool front_keep_slow(struct front *f)
 {
+	const bool begins = !f->ring.keeps && !options_have_ring(f->options);
+
 	f->ring.keeps = true;
+	return begins;
 }
 
 const struct told_calls *front_told(const struct front *f)

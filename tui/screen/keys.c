@@ -54,6 +54,7 @@ static const struct binding built_in[] = {
     {KEYMAP_ALL, 'v', 0, REQUEST_EVENTS},
     {KEYMAP_ALL, SCREEN_KEY_F1 + 5, 0, REQUEST_EVENTS},
     {KEYMAP_ALL, 'S', 0, REQUEST_SLOW_CALLS},
+    {KEYMAP_ALL, 'y', 0, REQUEST_WHY},
     {KEYMAP_ALL, 'W', 0, REQUEST_CHAINS},
     {KEYMAP_ALL, SCREEN_KEY_F1 + 6, 0, REQUEST_CHAINS},
     {KEYMAP_ALL, 'X', 0, REQUEST_CRITICAL},

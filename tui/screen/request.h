@@ -34,6 +34,7 @@
 	REQUEST(INFORMATION, "information", "Show target, host, cost, losses and all notes")       \
 	REQUEST(EVENTS, "events", "Show the event log")                                            \
 	REQUEST(SLOW_CALLS, "slow-calls", "Show calls that were slower than usual, one by one")    \
+	REQUEST(WHY, "why", "Explain slow calls: of this column, open call or event")              \
 	REQUEST(CHAINS, "chains", "Show for whom the target waits")                                \
 	REQUEST(CRITICAL, "critical", "Show the critical path of the target")                      \
 	REQUEST(WALK, "walk", "Show where the threads spend their time")                           \

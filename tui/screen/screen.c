@@ -219,6 +219,11 @@ bool screen_request(struct screen *s, enum request request)
 	case REQUEST_SLOW_CALLS:
 		screen_push(s, s->views->slow_calls(s));
 		return true;
+	case REQUEST_WHY:
+		screen_message(s, NOTE_INFO,
+			       "choose an operation, a column of its heat map, one of its open "
+			       "calls or an event first");
+		return true;
 	case REQUEST_CHAINS:
 		screen_push(s, s->views->waits(s, SCREEN_WAITS_CHAINS));
 		return true;

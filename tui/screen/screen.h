@@ -185,11 +185,14 @@ enum screen_action_type {
 	SCREEN_CONFIGURE,    /* text: lines SETTING = VALUE for the configuration file */
 	SCREEN_BOOKMARK,     /* text: the note; at_ns, end_ns: the time that it is about */
 	SCREEN_COMPARE,	     /* text: a file; answer: screen_compare_with(), or a message */
-	/* flag: 1: the list of slow calls was opened, answer: screen_set_slow_calls(), repeated; 0:
-	   it was closed */
-	SCREEN_SLOW_CALLS,
-	SCREEN_SLOW_CALL, /* at_ns: the number of the call whose story is to be opened */
-	SCREEN_RESUME,	  /* live: go on with the saved descent although latencies have changed */
+	SCREEN_SLOW_CALLS,   /* the list of slow calls was opened; answer: screen_set_slow_calls(),
+				repeated while screen_slow_question() has one */
+	SCREEN_SLOW_CALL,    /* at_ns: the number of the call whose story is to be opened */
+	/* op (0: all), tid (0: of all threads), at_ns, end_ns (0: of any time): slow calls that
+	   were open then; answer: the story of the only one, screen_list_slow_calls(), or a message
+	 */
+	SCREEN_WHY,
+	SCREEN_RESUME, /* live: go on with the saved descent although latencies have changed */
 };
 
 struct screen_action {

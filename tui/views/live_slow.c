@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/format.h"
 #include "tui/engine/told_call.h"
 #include "tui/report/output_why.h"
@@ -16,6 +17,7 @@ enum { SENTENCE_BYTES = 1 << 16, NO_PEAK = -1 /* no peak has this number */ };
 
 /* Why a call was slow, once it was found out. */
 struct live_slow_why {
+	uint64_t shown;	  /* the last fill that showed the call */
 	uint64_t number;  /* of the call, from 1; 0: unused */
 	uint64_t made_ns; /* time of the session, when the text was made */
 	bool settled;	  /* it does not change any more */
@@ -54,12 +56,24 @@ static bool is_settled(const struct live_slow *l, const struct rec_call *call)
 	return model_elapsed_ns(model_of(l)) > call->start_ns + call->raw_ns + SETTLED_NS;
 }
 
+/* What is remembered of a call; NULL: nothing. */
+static struct live_slow_why *remembered(const struct live_slow *l, uint64_t number)
+{
+	return find_first(i, l->why, SCREEN_SLOW_CALLS_MAX, l->why[i].number == number);
+}
+
 /* The causes, remembered: until they are settled, they are looked for again with each tick. */
 static const char *why_of(struct live_slow *l, const struct slow_list_call *c, uint64_t number)
 {
-	struct live_slow_why *w = &l->why[number % SCREEN_SLOW_CALLS_MAX];
+	struct live_slow_why *w = remembered(l, number);
 	const uint64_t now = model_elapsed_ns(model_of(l));
 
+	/* there are as many as rows, so that one is free */
+	if (!w)
+		w = find_first(i, l->why, SCREEN_SLOW_CALLS_MAX, l->why[i].shown != l->fills);
+	if (!w)
+		return "";
+	w->shown = l->fills;
 	if (w->number != number || (!w->settled && w->made_ns != now)) {
 		find_why(l, c, w->text, sizeof(w->text));
 		w->number = number;
@@ -70,34 +84,83 @@ static const char *why_of(struct live_slow *l, const struct slow_list_call *c, u
 	return w->text;
 }
 
+static bool is_asked(const struct screen_slow_question *q, const struct rec_call *c)
+{
+	return (!q->op || c->op == q->op) && (!q->tid || c->tid == q->tid) &&
+	       (!q->to_ns || (c->start_ns <= q->to_ns && c->start_ns + c->raw_ns >= q->from_ns));
+}
+
+/*
+ * The numbers of the calls that are asked for, from 1, the newest first, at most
+ * SCREEN_SLOW_CALLS_MAX. Waits for work are none of them, unless their operation is asked for;
+ * *left_out: how many.
+ */
+static size_t find_calls(const struct live_slow *l, const struct screen_slow_question *q,
+			 uint64_t *numbers, size_t *left_out)
+{
+	const struct slow_list *list = told_of(l)->list;
+	size_t nr = 0;
+
+	*left_out = 0;
+	for (size_t i = slow_list_nr(list); i > 0 && nr < SCREEN_SLOW_CALLS_MAX; i--) {
+		const struct slow_list_call *c = slow_list_at(list, i - 1);
+
+		if (!is_asked(q, &c->call->call))
+			continue;
+		if (c->waits_for_work && !q->op)
+			(*left_out)++;
+		else
+			numbers[nr++] = i;
+	}
+	return nr;
+}
+
+static const char *name_of(const struct rec_op *op)
+{
+	return op->label[0] ? op->label : op->name;
+}
+
+static void put_note(char *out, size_t size, const struct screen_slow_question *q, size_t left_out)
+{
+	const char *which = q->to_ns ? (q->op ? "this operation at this time" : "this time")
+			    : q->op  ? "this operation"
+				     : "";
+
+	snprintf(out, size, "%s%s", which[0] ? "only those of " : "", which);
+	if (left_out)
+		snprintf(out + strlen(out), size - strlen(out), "%s%zu %s for work not shown",
+			 which[0] ? "; " : "", left_out, left_out == 1 ? "wait" : "waits");
+}
+
 static void fill(struct live_slow *l)
 {
 	static char at[SCREEN_SLOW_CALLS_MAX][64];
 	static struct screen_slow_call row[SCREEN_SLOW_CALLS_MAX];
-	const struct slow_list *list = told_of(l)->list;
-	size_t left_out = 0, nr = 0;
-	char note[128] = "";
+	static uint64_t numbers[SCREEN_SLOW_CALLS_MAX];
+	size_t left_out, nr = find_calls(l, &l->question, numbers, &left_out);
+	char note[128];
 
 	l->settled = true;
-	for (size_t i = slow_list_nr(list); i > 0 && nr < SCREEN_SLOW_CALLS_MAX; i--) {
-		const struct slow_list_call *c = slow_list_at(list, i - 1);
+	l->fills++;
+	for (size_t i = 0; i < nr; i++) {
+		struct live_slow_why *w = remembered(l, numbers[i]);
 
-		left_out += c->waits_for_work;
-		if (c->waits_for_work)
-			continue;
-		why_time(c->realtime_ns, at[nr], sizeof(at[nr]));
-		row[nr] =
-		    (struct screen_slow_call){.number = i,
-					      .at = c->realtime_ns ? strchr(at[nr], 'T') + 1 : "",
-					      .name = c->op->label[0] ? c->op->label : c->op->name,
-					      .why = why_of(l, c, i),
+		if (w)
+			w->shown = l->fills;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct slow_list_call *c = slow_list_at(told_of(l)->list, numbers[i] - 1);
+
+		why_time(c->realtime_ns, at[i], sizeof(at[i]));
+		row[i] =
+		    (struct screen_slow_call){.number = numbers[i],
+					      .at = c->realtime_ns ? strchr(at[i], 'T') + 1 : "",
+					      .name = name_of(c->op),
+					      .why = why_of(l, c, numbers[i]),
 					      .latency_ns = c->call->call.latency_ns,
 					      .usual_ns = c->call->usual_ns};
-		nr++;
 	}
-	if (left_out)
-		snprintf(note, sizeof(note), "%zu %s for work not shown", left_out,
-			 left_out == 1 ? "wait" : "waits");
+	put_note(note, sizeof(note), &l->question, left_out);
 	screen_set_slow_calls(l->screen, row, nr, note);
 }
 
@@ -125,26 +188,69 @@ static bool open_story(struct live_slow *l, uint64_t number)
 	return true;
 }
 
+/* There is no call for SCREEN_WHY: say why not, and what else there is. */
+static void say_none(struct live_slow *l, const struct screen_slow_question *q, bool began)
+{
+	screen_message(
+	    l->screen, NOTE_INFO,
+	    began      ? "slow calls are kept from now on; none is known of before"
+	    : q->tid   ? (l->replay ? "this call is not over at this time of the session"
+				    : "this call is not over, or was not kept; Enter shows "
+				      "where it is")
+	    : q->to_ns ? "no slow call was kept of this time; S lists those that were"
+		       : "no slow call was kept of this operation; S lists those of others");
+}
+
+/* Answer SCREEN_WHY. True: with a story. */
+static bool show_why(struct live_slow *l, const struct screen_action *a)
+{
+	const struct screen_slow_question q = {
+	    .op = a->op, .tid = a->tid, .from_ns = a->at_ns, .to_ns = a->end_ns};
+	const bool began = l->front && front_keep_slow(l->front);
+	uint64_t numbers[SCREEN_SLOW_CALLS_MAX];
+	size_t left_out, nr = find_calls(l, &q, numbers, &left_out);
+
+	if (nr == 1)
+		return open_story(l, numbers[0]);
+	if (nr)
+		screen_list_slow_calls(l->screen, &q);
+	else
+		say_none(l, &q, began);
+	return false;
+}
+
 bool live_slow_action(struct live_slow *l, const struct screen_action *a)
 {
 	if (!told_of(l)->list)
 		return false;
 	if (a->type == SCREEN_SLOW_CALL)
 		return open_story(l, a->at_ns);
-	l->open = a->flag;
+	if (a->type == SCREEN_WHY)
+		return show_why(l, a);
 	l->shown = 0;
-	if (l->open && l->front)
+	if (l->front)
 		front_keep_slow(l->front);
 	return false;
+}
+
+static bool slow_question_equal(const struct screen_slow_question *a,
+				const struct screen_slow_question *b)
+{
+	return a->op == b->op && a->tid == b->tid && a->from_ns == b->from_ns &&
+	       a->to_ns == b->to_ns;
 }
 
 bool live_slow_turn(struct live_slow *l)
 {
 	uint64_t at = l->replay ? replay_at_ns(l->replay) : model_elapsed_ns(model_of(l));
+	struct screen_slow_question q;
 	size_t nr;
 
-	if (!l->open)
+	if (!screen_slow_question(l->screen, &q))
 		return false;
+	if (!slow_question_equal(&q, &l->question))
+		l->shown = 0;
+	l->question = q;
 	if (!l->why)
 		l->why = calloc(SCREEN_SLOW_CALLS_MAX, sizeof(*l->why));
 	nr = slow_list_nr(told_of(l)->list) + 1;

@@ -11,6 +11,9 @@
 
 enum { SHOWN_TEXT = 2 * EVENT_TEXT_MAX, TIME_WIDTH = 9, KIND_WIDTH = 13 };
 
+/* An event is noticed after the calls that it is about: a peak, after some slices. */
+#define BEFORE_NS 10000000000ull
+
 struct event_row {
 	uint64_t number, at_ns, last_ns, times;
 	enum event_kind kind;
@@ -183,6 +186,20 @@ static void open_selected(struct view_events *e)
 		screen_message(s, NOTE_INFO, "this event belongs to no operation");
 }
 
+/* Ask which calls were slow when the event happened, of its operation if it has one. */
+static void ask_why(const struct view_events *e)
+{
+	const struct event_row *row = e->list.n ? &e->row[e->list.selected] : NULL;
+	struct screen_action a = {.type = SCREEN_WHY};
+
+	if (!row)
+		return;
+	a.op = row->op;
+	a.at_ns = row->at_ns > BEFORE_NS ? row->at_ns - BEFORE_NS : 0;
+	a.end_ns = (row->last_ns > row->at_ns ? row->last_ns : row->at_ns) + 1;
+	screen_act(e->view.screen, a);
+}
+
 static bool events_request(struct view *v, enum request request, int key)
 {
 	struct view_events *e = (struct view_events *)v;
@@ -195,6 +212,9 @@ static bool events_request(struct view *v, enum request request, int key)
 	switch (request) {
 	case REQUEST_OPEN:
 		open_selected(e);
+		return true;
+	case REQUEST_WHY:
+		ask_why(e);
 		return true;
 	case REQUEST_EVENTS: /* the key that opened the view closes it */
 		return screen_request(v->screen, REQUEST_CLOSE);
@@ -225,8 +245,9 @@ static bool events_find(struct view *v, const char *text, int direction)
 }
 
 static const struct view_hint hints[] = {
-    {REQUEST_OPEN, "operation"}, {REQUEST_SEARCH, "find"}, {REQUEST_FIND_NEXT, "next"},
-    {REQUEST_VIEW_TEXT, "save"}, {REQUEST_CLOSE, "close"}, {REQUEST_NONE, NULL},
+    {REQUEST_OPEN, "operation"}, {REQUEST_WHY, "explain"},    {REQUEST_SEARCH, "find"},
+    {REQUEST_FIND_NEXT, "next"}, {REQUEST_VIEW_TEXT, "save"}, {REQUEST_CLOSE, "close"},
+    {REQUEST_NONE, NULL},
 };
 
 static const struct view_methods methods = {

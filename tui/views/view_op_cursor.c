@@ -149,19 +149,52 @@ static void choose_pointed(struct view_op *v)
 	screen_message(v->view.screen, NOTE_INFO, "there is no peak at this latency");
 }
 
+/* The time of the column under the cursor. False: the map is not shown. */
+static bool pointed_span(const struct view_op *v, uint64_t *start_ns, uint64_t *end_ns)
+{
+	struct op_map m;
+
+	if (!map_now(v, &m))
+		return false;
+	*start_ns = m.heat.cursor_start_ns;
+	*end_ns = m.heat.cursor_end_ns;
+	heatmap_release(&m.heat);
+	return true;
+}
+
+/* Ask why calls were slow: the open call, those of the column under the cursor, or all that are
+ * shown. */
+static void ask_why(const struct view_op *v)
+{
+	struct screen_action a = {.type = SCREEN_WHY, .op = v->number};
+
+	if (!v->op)
+		return;
+	if (v->pane == PANE_OPEN) {
+		const struct open_call *open = &v->op->op.open_calls[v->open.selected];
+
+		a.tid = open->tid;
+		/* in the middle of the call: no other one of its thread was open then */
+		a.at_ns = a.end_ns = v->op->elapsed_ns - open->age_ns / 2;
+	} else if (v->pane == PANE_MAP) {
+		if (!pointed_span(v, &a.at_ns, &a.end_ns))
+			return;
+	} else if (v->op->past) {
+		a.at_ns = v->op->start_ns;
+		a.end_ns = v->op->end_ns;
+	}
+	screen_act(v->view.screen, a);
+}
+
 /* Show the past from the column of the cursor on, or up to it: of the span that is shown, the other
  * end stays; else it is the column. */
 static bool choose_span(struct view_op *v, enum request request)
 {
 	struct screen *s = v->view.screen;
-	struct op_map m;
 	uint64_t start, end;
 
-	if (!map_now(v, &m))
+	if (!pointed_span(v, &start, &end))
 		return true;
-	start = m.heat.cursor_start_ns;
-	end = m.heat.cursor_end_ns;
-	heatmap_release(&m.heat);
 	if (v->op->past && request == REQUEST_EARLIER && v->op->end_ns > start)
 		end = v->op->end_ns;
 	if (v->op->past && request == REQUEST_LATER && v->op->start_ns < end)
@@ -206,6 +239,9 @@ bool view_op_map_request(struct view_op *v, enum request request)
 	case REQUEST_SHORTER:
 	case REQUEST_LONGER:
 		change_columns(v, request == REQUEST_LONGER ? 1 : -1);
+		return true;
+	case REQUEST_WHY:
+		ask_why(v);
 		return true;
 	case REQUEST_FIT:
 		if (screen_is_past(v->view.screen))

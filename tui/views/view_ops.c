@@ -210,6 +210,11 @@ static bool ops_request(struct view *v, enum request request, int key)
 		if (row)
 			screen_push(v->screen, view_operation_new(v->screen, row->op, 0));
 		return true;
+	case REQUEST_WHY:
+		if (row)
+			screen_act(v->screen,
+				   (struct screen_action){.type = SCREEN_WHY, .op = row->op});
+		return true;
 	case REQUEST_COSTLIEST:
 		costliest(o);
 		return true;
@@ -239,6 +244,7 @@ static bool ops_offers(const struct view *v, enum request request)
 
 	switch (request) {
 	case REQUEST_OPEN:
+	case REQUEST_WHY:
 		return row != NULL;
 	case REQUEST_UNWATCH:
 	case REQUEST_ASK_AGAIN:

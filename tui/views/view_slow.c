@@ -22,6 +22,7 @@ struct slow_row {
 
 struct view_slow {
 	struct view view;
+	struct screen_slow_question question;
 	struct slow_row *row; /* SCREEN_SLOW_CALLS_MAX */
 	char note[256];
 	uint64_t selected; /* number of the call; 0: the newest one */
@@ -31,7 +32,6 @@ struct view_slow {
 
 static void slow_close(struct view *v)
 {
-	screen_act(v->screen, (struct screen_action){.type = SCREEN_SLOW_CALLS, .flag = 0});
 	free(((struct view_slow *)v)->row);
 	free(v);
 }
@@ -211,11 +211,39 @@ struct view *view_slow_new(struct screen *s)
 	}
 	v->view.methods = &methods;
 	v->view.screen = s;
-	screen_act(s, (struct screen_action){.type = SCREEN_SLOW_CALLS, .flag = 1});
+	screen_act(s, (struct screen_action){.type = SCREEN_SLOW_CALLS});
 	return &v->view;
 }
 
+void screen_list_slow_calls(struct screen *s, const struct screen_slow_question *q)
+{
+	struct view *view = view_slow_new(s);
+
+	if (view)
+		((struct view_slow *)view)->question = *q;
+	screen_push(s, view);
+}
+
 /* --- the calls --------------------------------------------------------------------------- */
+
+/* The uppermost one; NULL: none is open. */
+static struct view_slow *view_slow_of(const struct screen *s)
+{
+	struct view *at = s->top;
+
+	while (at && at->methods != &methods)
+		at = at->below;
+	return (struct view_slow *)at;
+}
+
+bool screen_slow_question(const struct screen *s, struct screen_slow_question *q)
+{
+	const struct view_slow *v = view_slow_of(s);
+
+	if (v)
+		*q = v->question;
+	return v != NULL;
+}
 
 static void row_set(struct slow_row *row, const struct screen_slow_call *from)
 {
@@ -231,21 +259,19 @@ static void row_set(struct slow_row *row, const struct screen_slow_call *from)
 void screen_set_slow_calls(struct screen *s, const struct screen_slow_call *list, size_t nr,
 			   const char *note)
 {
+	struct view_slow *v = view_slow_of(s);
+
+	if (!v || s->paused)
+		return;
 	if (nr > SCREEN_SLOW_CALLS_MAX)
 		nr = SCREEN_SLOW_CALLS_MAX;
-	for (struct view *at = s->top; at && !s->paused; at = at->below) {
-		struct view_slow *v = (struct view_slow *)at;
-
-		if (at->methods != &methods)
-			continue;
-		for (size_t i = 0; i < nr; i++)
-			row_set(&v->row[i], &list[i]);
-		snprintf(v->note, sizeof(v->note), "%s", note);
-		list_resize(&v->list, (int)nr);
-		if (!v->selected)
-			list_select(&v->list, 0);
-		for (size_t i = 0; i < nr && v->selected; i++)
-			if (v->row[i].number == v->selected)
-				list_select(&v->list, (int)i);
-	}
+	for (size_t i = 0; i < nr; i++)
+		row_set(&v->row[i], &list[i]);
+	snprintf(v->note, sizeof(v->note), "%s", note);
+	list_resize(&v->list, (int)nr);
+	if (!v->selected)
+		list_select(&v->list, 0);
+	for (size_t i = 0; i < nr && v->selected; i++)
+		if (v->row[i].number == v->selected)
+			list_select(&v->list, (int)i);
 }

@@ -40,8 +40,16 @@ struct screen_slow_call {
 	const char *why;	       /* its causes */
 	uint64_t latency_ns, usual_ns; /* usual_ns 0: not known */
 };
-/* Answer SCREEN_SLOW_CALLS: set the calls of the open view, newest first, and a remark about them.
- */
+/* Which calls a view of slow calls lists: those that were open in this time. */
+struct screen_slow_question {
+	uint32_t op, tid;	 /* 0: of all operations, of all threads */
+	uint64_t from_ns, to_ns; /* since the session began; to_ns 0: of any time */
+};
+/* What the uppermost view of slow calls lists. False: none is open. */
+bool screen_slow_question(const struct screen *s, struct screen_slow_question *q);
+/* Answer SCREEN_WHY: open a view of slow calls that lists these. */
+void screen_list_slow_calls(struct screen *s, const struct screen_slow_question *q);
+/* Set the calls of the uppermost view of slow calls, newest first, and a remark about them. */
 void screen_set_slow_calls(struct screen *s, const struct screen_slow_call *list, size_t nr,
 			   const char *note);
 
