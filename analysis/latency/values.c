@@ -8,50 +8,12 @@
 
 #include "analysis/base/parameters.h"
 #include "analysis/latency/syscall_args.h"
-#include "analysis/latency/values_rule.h"
+#include "analysis/latency/values_impl.h"
 #include "analysis/latency/values_text.h"
-
-/*
- * The values of a call that may distinguish a peak from the other calls. If several of them
- * distinguish it equally well, the first one in this list is preferred, because it explains more.
- */
-enum feature_id {
-	F_RET,
-	F_ARG0,
-	F_MAJOR_FAULTS = F_ARG0 + SAMPLE_ARGS,
-	F_MINOR_FAULTS,
-	F_MIGRATIONS,
-	F_PREEMPTED,
-	F_RUNQUEUE,
-	F_SLEEPS,
-	F_ONCPU,
-	F_THREAD,
-	F_COUNT
-};
-
-struct feature {
-	char name[VALUES_NAME];
-	bool in_program; /* `name` is a parameter's */
-	struct value_traits traits;
-	uint32_t size;	 /* only so many low bytes hold the value; 0: all */
-	unsigned int nr; /* number of calls for which the value is known */
-	uint16_t *order; /* these calls, sorted by value */
-};
-
-struct value_table {
-	const struct call_sample *const *call;
-	const double *weight;
-	unsigned int n;
-	struct feature feature[F_COUNT];
-	uint16_t *orders;	   /* memory of the `order` arrays of all features */
-	struct value_group *group; /* room for n */
-	bool *in;		   /* room for n */
-	bool unverified;	   /* the function may have no return value */
-};
 
 static const unsigned int min_known = 4 * RULE_MIN_CALLS;
 
-static unsigned int known_bit(unsigned int f)
+unsigned int value_known_bit(unsigned int f)
 {
 	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
 		return SAMPLE_ARG0 << (f - F_ARG0);
@@ -75,7 +37,7 @@ static unsigned int known_bit(unsigned int f)
 	}
 }
 
-static int64_t key_of(const struct value_table *t, unsigned int f, const struct call_sample *c)
+int64_t value_key(const struct value_table *t, unsigned int f, const struct call_sample *c)
 {
 	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
 		return parameter_value(c->args[f - F_ARG0], t->feature[f].size,
@@ -261,14 +223,14 @@ static void sort_feature(struct value_table *t, unsigned int f, struct keyed_cal
 {
 	struct feature *to = &t->feature[f];
 	uint64_t sign = to->traits.is_signed ? 1ULL << 63 : 0;
-	unsigned int bit = known_bit(f), nr = 0;
+	unsigned int bit = value_known_bit(f), nr = 0;
 
 	if (!to->traits.exact && !to->traits.threshold)
 		return;
 	for (unsigned int i = 0; i < t->n; i++) {
 		if (bit && !(t->call[i]->known & bit))
 			continue;
-		room[nr].key = (uint64_t)key_of(t, f, t->call[i]) ^ sign;
+		room[nr].key = (uint64_t)value_key(t, f, t->call[i]) ^ sign;
 		room[nr++].call = (uint16_t)i;
 	}
 	/* Skip values that are the same in every call. */
@@ -337,7 +299,7 @@ static unsigned int make_groups(const struct value_table *t, unsigned int f,
 	memset(sums, 0, sizeof(*sums));
 	for (unsigned int i = 0; i < from->nr; i++) {
 		unsigned int c = from->order[i], half = t->call[c]->held_out, in = t->in[c];
-		int64_t key = key_of(t, f, t->call[c]);
+		int64_t key = value_key(t, f, t->call[c]);
 
 		if (!n || t->group[n - 1].key != key)
 			t->group[n++] = (struct value_group){.key = key};
@@ -405,9 +367,9 @@ static bool is_idle_talk(const struct value_table *t, unsigned int f, const stru
 	if (f != F_ONCPU && f != F_RUNQUEUE)
 		return false;
 	for (unsigned int i = 0; i < t->n; i++) {
-		if (!t->in[i] || !(t->call[i]->known & known_bit(f)))
+		if (!t->in[i] || !(t->call[i]->known & value_known_bit(f)))
 			continue;
-		time += t->weight[i] * (double)key_of(t, f, t->call[i]);
+		time += t->weight[i] * (double)value_key(t, f, t->call[i]);
 		all += t->weight[i] * (double)t->call[i]->latency_ns;
 	}
 	return time < 0.1 * all || (f == F_ONCPU && time > 0.9 * all);

@@ -48,3 +48,12 @@ void value_table_free(struct value_table *t);
  * copy *out: its pointers point into itself.
  */
 void values_find(const struct value_table *t, struct bucket_range range, struct values *out);
+
+/*
+ * Finds the values of one call that the calls of the table, which are ordinary ones, do not have:
+ * one that nearly none of them has, if nearly all have the same one or two, or a number that is
+ * much larger than all of theirs. The best ones first; none if the calls are too few. The text is
+ * "9 (ordinary calls: 5)". Do not copy *out.
+ */
+void values_of_call(const struct value_table *t, const struct call_sample *call,
+		    struct values *out);

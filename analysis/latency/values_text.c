@@ -56,7 +56,7 @@ static void put(char *to, size_t size, const char *text)
 	snprintf(to + used, size - used, "%s", text);
 }
 
-static void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
+void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
 {
 	const char *error, *word = NULL;
 

@@ -14,6 +14,9 @@
 /* Returns a number t with low < t <= high, as round as possible, near their geometric mean. */
 int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_format format);
 
+/* Writes one value. */
+void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits);
+
 /* Writes a rule as text: "-11 (EAGAIN) in 98% of these, 2% of the others". */
 void rule_text(char *to, size_t size, const struct rule *r, const struct value_traits *traits,
 	       double share_in, double share_out);

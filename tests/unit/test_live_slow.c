@@ -91,6 +91,7 @@ static void put_slow(uint32_t op, uint32_t tid, uint64_t start_ns, uint64_t late
 					      .interrupt_name = "",
 					      .preempted_by = ""},
 				     .usual_ns = 10 * US,
+				     .limit_ns = 20 * US,
 				     .nr_sleeps = 1,
 				     .blocked = 1,
 				     .sleeps = &sleep};
@@ -156,10 +157,23 @@ static void run(const char *script)
 	unlink(path);
 }
 
+/* Ordinary calls are those of thread 71. */
+static void put_samples(void)
+{
+	for (uint64_t i = 0; i < 100; i++)
+		put((struct record){.type = REC_SAMPLE,
+				    .sample = {.op = READ,
+					       .tid = 71,
+					       .start_ns = i * MS,
+					       .latency_ns = 10 * US,
+					       .chance_ppm = 1000000}});
+}
+
 /* Two calls of read in different seconds, two of write in one, and a wait for work. */
 static void some_calls(void)
 {
 	session_begin();
+	put_samples();
 	for (uint64_t i = 0; i < SLICES; i++) {
 		if (i == 3)
 			put_slow(READ, 71, 3 * S + 100 * MS, 300 * MS, "ppoll");
@@ -183,6 +197,7 @@ static void a_column_of_the_heat_map(void **state)
 	some_calls();
 	run("size 100 30\nend\nkey /\ntype read\nkey Enter Enter m g PgDn Ctrl-D\n"
 	    "expect at 0:15\nkey y\nexpect thread 72\nreject thread 71\nexpect 400 ms\n"
+	    "expect thread: 72 (ordinary calls: 71)\n"
 	    "key q\nexpect at 0:15\nreject thread 72\n"
 	    /* one without a slow call */
 	    "key Left Left y\nexpect no slow call was kept of this time\nreject thread 7\n"

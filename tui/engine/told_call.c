@@ -32,11 +32,20 @@ struct told_names {
 	size_t nr_stacks, cap_stacks;
 	size_t oldest;	       /* index in stacks, once there are MAX_STACKS */
 	uint64_t forgotten_ns; /* stacks until then were dropped */
+	struct ordinary *ordinary;
 };
 
 static struct told_names *told_names_new(void)
 {
-	return calloc(1, sizeof(struct told_names));
+	struct told_names *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->ordinary = ordinary_new();
+	if (n && !n->ordinary) {
+		free(n);
+		return NULL;
+	}
+	return n;
 }
 
 static void told_names_free(struct told_names *n)
@@ -47,6 +56,7 @@ static void told_names_free(struct told_names *n)
 		free(n->list[i]);
 	for (size_t i = 0; i < n->nr_stacks; i++)
 		free(n->stacks[i].rec);
+	ordinary_free(n->ordinary);
 	free(n->list);
 	free(n->stacks);
 	free(n);
@@ -120,6 +130,12 @@ void told_seen(const struct told_names *n, const struct rec_slow_call *slow, str
 	}
 }
 
+void told_differences(const struct told_names *n, const struct op *op,
+		      const struct rec_slow_call *slow, struct values *out)
+{
+	ordinary_differences(n->ordinary, op, slow, out);
+}
+
 int told_calls_init(struct told_calls *t)
 {
 	t->list = slow_list_new();
@@ -139,7 +155,8 @@ void told_calls_release(struct told_calls *t)
 
 int told_calls_take(struct told_calls *t, const struct record *rec)
 {
-	return slow_list_take(t->list, rec) ?: told_names_take(t->names, rec);
+	return slow_list_take(t->list, rec)
+		   ?: told_names_take(t->names, rec) ?: ordinary_take(t->names->ordinary, rec);
 }
 
 static struct rec_code function_of(const struct rec_op *op)

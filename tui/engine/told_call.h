@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analysis/latency/model.h"
+#include "analysis/latency/ordinary.h"
 #include "analysis/latency/slow_list.h"
 #include "analysis/session/record.h"
 #include "tui/engine/descent_driver.h"
@@ -22,6 +23,10 @@ struct told_seen {
 			 */
 };
 void told_seen(const struct told_names *n, const struct rec_slow_call *slow, struct told_seen *out);
+
+/* By what a call differs from ordinary ones (analysis/latency/ordinary.h). */
+void told_differences(const struct told_names *n, const struct op *op,
+		      const struct rec_slow_call *slow, struct values *out);
 
 /* The slow calls of a stream, with what names their code. */
 struct told_calls {

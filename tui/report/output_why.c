@@ -9,8 +9,15 @@
 #include "tui/report/json_put.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/sanitise.h"
+#include "tui/report/words.h"
 
-enum { WHY_MAX = 4 << 20, LINE_MAX_BYTES = 1 << 16, TEXT_BYTES = 512, NOT_SEEN = 5 };
+enum {
+	WHY_MAX = 4 << 20,
+	LINE_MAX_BYTES = 1 << 16,
+	TEXT_BYTES = 512,
+	NOT_SEEN = 5,
+	DIFFERENCES = 3
+};
 
 /* Shorter parts of a call are not worth a line about what was not seen of them. */
 #define WORTH_A_LINE 0.05
@@ -100,6 +107,25 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 	return n;
 }
 
+/* By what the call differs from ordinary ones, a remark each. Returns their number. */
+static unsigned int differences(const struct why_told *t, const struct slow_list_call *c,
+				char text[DIFFERENCES][TEXT_BYTES])
+{
+	const struct op *op = model_op_by_number(t->report.model, c->op->op);
+	struct values values = {0};
+
+	if (op)
+		told_differences(t->names, op, c->call, &values);
+	for (unsigned int i = 0; i < values.nr && i < DIFFERENCES; i++) {
+		struct buf line = {.max = TEXT_BYTES};
+
+		words_value(&line, &values.value[i]);
+		snprintf(text[i], TEXT_BYTES, "%s", line.data ? line.data : "");
+		buf_release(&line);
+	}
+	return values.nr < DIFFERENCES ? values.nr : DIFFERENCES;
+}
+
 /* ---- JSON */
 
 /* Which functions a call went through is known by its stacks alone. */
@@ -136,14 +162,15 @@ static json_t *paths_json(const struct why_told *t)
 
 static json_t *call_json(const struct why_report *r, const struct slow_list_call *c)
 {
-	json_t *o = json_object(), *missing = json_array();
-	char text[NOT_SEEN][TEXT_BYTES], at[64];
+	json_t *o = json_object(), *missing = json_array(), *unlike = json_array();
+	char text[NOT_SEEN][TEXT_BYTES], other[DIFFERENCES][TEXT_BYTES], at[64];
 	unsigned int n = not_seen(r->names, c, text);
 	struct why_told t;
 
 	if (why_told_init(&t, r->model, r->names, c)) {
 		json_fail();
 		json_decref(missing);
+		json_decref(unlike);
 		return o;
 	}
 	json_put_text(o, "op", c->op->name);
@@ -158,6 +185,9 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 	json_put(o, "status", json_string(report_status(&t.report, &t.result)));
 	json_put_share(o, "explained", t.result.explained);
 	json_put(o, "paths", paths_json(&t));
+	for (unsigned int i = 0, nr = differences(&t, c, other); i < nr; i++)
+		json_append(unlike, json_string(other[i]));
+	json_put(o, "differences", unlike);
 	for (unsigned int i = 0; i < n; i++)
 		json_append(missing, json_string(text[i]));
 	json_put(o, "not_seen", missing);
@@ -192,11 +222,13 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 
 void why_sentence(struct buf *line, const struct why_told *t, const struct slow_list_call *c)
 {
-	char text[NOT_SEEN][TEXT_BYTES];
-	unsigned int n = not_seen(t->names, c, text);
+	char text[NOT_SEEN][TEXT_BYTES], other[DIFFERENCES][TEXT_BYTES];
+	unsigned int n = not_seen(t->names, c, text), nr = differences(t, c, other);
 
 	put_head(line, c);
 	report_causes(line, &t->report, &t->result);
+	for (unsigned int i = 0; i < nr; i++)
+		buf_printf(line, "; %s", other[i]);
 	for (unsigned int i = 0; i < n; i++)
 		buf_printf(line, "; %s", text[i]);
 }
@@ -231,7 +263,7 @@ static void put_sleep(struct buf *line, const struct rec_call *call, const struc
 static int put_call(struct buf *out, const struct why_report *r, const struct slow_list_call *c,
 		    const struct output_options *o)
 {
-	char text[NOT_SEEN][TEXT_BYTES];
+	char text[NOT_SEEN][TEXT_BYTES], other[DIFFERENCES][TEXT_BYTES];
 	unsigned int n = not_seen(r->names, c, text);
 	struct buf line = {.max = LINE_MAX_BYTES};
 	struct why_told t;
@@ -246,6 +278,11 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 		buf_reset(&line);
 		put_sleep(&line, &c->call->call, &c->call->sleeps[i]);
 		output_wrap(out, &line, o, "Slept:    ", 10);
+	}
+	for (unsigned int i = 0, nr = differences(&t, c, other); i < nr; i++) {
+		buf_reset(&line);
+		buf_puts(&line, other[i]);
+		output_wrap(out, &line, o, "Unlike others: ", 15);
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		buf_reset(&line);

@@ -246,13 +246,12 @@ static void preempted_words(struct buf *out, const struct peak *p)
 	buf_putc(out, '\n');
 }
 
-static void value_words(struct buf *out, const struct peak_value *v)
+void words_value(struct buf *out, const struct peak_value *v)
 {
 	buf_puts(out, v->in_program ? "`" : "");
 	sanitise_puts(out, v->name);
 	buf_puts(out, v->in_program ? "` is " : ": ");
 	sanitise_puts(out, v->text);
-	buf_putc(out, '\n');
 }
 
 unsigned int words_related_shown(const struct peak *p)
@@ -287,7 +286,8 @@ int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 			preempted_words(out, p);
 			break;
 		default:
-			value_words(out, &p->values[list[i].index]);
+			words_value(out, &p->values[list[i].index]);
+			buf_putc(out, '\n');
 		}
 	}
 	for (unsigned int i = 0; i < related; i++)

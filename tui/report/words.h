@@ -35,6 +35,8 @@ enum { REMARKS_SHOWN = 3 };
  */
 int words_peak_remarks(struct buf *out, struct model *m, const struct peak *p,
 		       enum peak_names names);
+/* A value and what is said of it, without a line end. */
+void words_value(struct buf *out, const struct peak_value *v);
 /* For how many related peaks there is room. */
 unsigned int words_related_shown(const struct peak *p);
 /* One line for each shadow of a listed peak; with --all-peaks also the reason why this peak would
