@@ -67,6 +67,12 @@ static struct record profile(void)
 	return rec;
 }
 
+/* Part of a descent: what has one is not merged. */
+static struct record parts(void)
+{
+	return (struct record){.type = REC_PARTS};
+}
+
 static void put(struct session_writer *w, struct record rec)
 {
 	assert_int_equal(session_writer_append(w, &rec), 0);
@@ -91,6 +97,7 @@ static struct session_writer *fill(void)
 		if (i == SLICES / 2)
 			put(w, operation(2));
 		put(w, profile());
+		put(w, parts());
 		put(w, tick(i));
 	}
 	return w;
@@ -255,6 +262,7 @@ static void test_a_time(void **state)
 
 	for (unsigned int i = 0; i < 4 * SLICES; i++) {
 		put(w, profile());
+		put(w, parts());
 		put(w, tick(i));
 		if (i == 2 * SLICES)
 			size = size_of(path);
@@ -281,6 +289,7 @@ static void test_a_full_disk(void **state)
 	assert_false(session_writer_take_limited(w));
 	for (unsigned int i = 0; i < SLICES; i++) {
 		put(w, profile());
+		put(w, parts());
 		put(w, tick(i));
 	}
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analysis/session/ring_minute.h"
 #include "analysis/session/ring_state.h"
 
 enum {
@@ -14,6 +15,8 @@ enum {
 	TIME_SEGMENT = 1 << 20,
 	STATE_PART = 4, /* what is repeated takes at most this part of a segment */
 	END_ROOM = 64,	/* for the last frame of a segment */
+	FULL_PART =
+	    8, /* with this part of it left, its slices are merged before a minute is over */
 };
 
 struct ring_slot {
@@ -32,6 +35,9 @@ struct ring_writer {
 	uint32_t sequence;
 	struct ring_slot *slots;
 	struct ring_state *state;
+	struct ring_minute *minute;
+	uint64_t minute_at; /* offset in the segment of the records that it has */
+	uint32_t minute_sequence;
 	struct buf frame, head;
 	bool limited;
 };
@@ -102,6 +108,14 @@ static uint32_t next_slot(struct ring_writer *r)
 	return old;
 }
 
+/* The records from here on are merged next. */
+static void minute_begin(struct ring_writer *r)
+{
+	ring_minute_begin(r->minute);
+	r->minute_at = r->used;
+	r->minute_sequence = r->sequence;
+}
+
 /* Begin a segment with its first frame and what it repeats, in one write: it overwrites the begin
  * of an older one, which is gone from then on. */
 static int segment_begin(struct ring_writer *r, uint32_t slot)
@@ -126,7 +140,43 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	r->slots[slot] = (struct ring_slot){.number = s.number, .end_ns = r->at_ns};
 	r->sequence = sequence + s.state;
 	r->used = r->head.len;
+	minute_begin(r);
 	return 0;
+}
+
+/* True if the slices since minute_at can be merged now, and should be. */
+static bool is_minute_over(const struct ring_writer *r)
+{
+	const uint64_t part = r->segment_bytes / FULL_PART;
+
+	return ring_minute_is_over(r->minute) ||
+	       (r->used + part > r->segment_bytes && r->used - r->minute_at > part);
+}
+
+/*
+ * Replace the records of a minute by what is kept of them, with one write, and zeros behind it, at
+ * which readers stop: the frames that follow it were written before. If that fails, or saves
+ * nothing, they stay as they are.
+ */
+static void minute_merge(struct ring_writer *r)
+{
+	static const char end[FRAME_HEADER_SIZE];
+	uint32_t sequence = r->minute_sequence;
+	uint64_t bytes;
+	size_t done;
+
+	buf_reset(&r->head);
+	if (!ring_minute_encode(r->minute, &r->head, &sequence)) {
+		bytes = r->head.len;
+		if (!buf_append(&r->head, end, sizeof(end)) &&
+		    r->minute_at + r->head.len <= r->used &&
+		    !write_at(r->fd, r->head.data, r->head.len,
+			      offset_of(r, r->slot) + r->minute_at, &done)) {
+			r->used = r->minute_at + bytes;
+			r->sequence = sequence;
+		}
+	}
+	minute_begin(r);
 }
 
 static int segment_end(struct ring_writer *r)
@@ -156,7 +206,8 @@ int ring_writer_new(struct ring_writer **out, int fd, const struct session_ring 
 	r->state = ring_state_new(r->segment_bytes / STATE_PART);
 	buf_init(&r->frame, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD);
 	buf_init(&r->head, r->segment_bytes);
-	if (r->slots && r->state) {
+	r->minute = ring_minute_new();
+	if (r->slots && r->state && r->minute) {
 		container_ring_header_encode(header, r->segment_bytes);
 		err = write_at(fd, header, sizeof(header), 0, &done);
 	}
@@ -176,6 +227,7 @@ void ring_writer_free(struct ring_writer *r)
 	if (!r)
 		return;
 	ring_state_free(r->state);
+	ring_minute_free(r->minute);
 	buf_release(&r->frame);
 	buf_release(&r->head);
 	free(r->slots);
@@ -196,8 +248,11 @@ static int encode(struct ring_writer *r, const struct record *rec)
 int ring_writer_append(struct ring_writer *r, const struct record *rec)
 {
 	size_t done;
-	int err = encode(r, rec);
+	int err;
 
+	if (!ring_minute_wants(r->minute, rec))
+		return 0;
+	err = encode(r, rec);
 	if (!err && !has_room(r, r->frame.len)) {
 		err = segment_end(r);
 		if (!err)
@@ -214,9 +269,12 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 		return err;
 	r->used += r->frame.len;
 	r->sequence++;
+	ring_minute_take(r->minute, rec);
 	if (rec->type == REC_TICK) {
 		r->at_ns = rec->tick.end_ns;
 		r->slots[r->slot].end_ns = r->at_ns;
+		if (is_minute_over(r))
+			minute_merge(r);
 	}
 	/* what does not fit is missing once the first record of it is overwritten */
 	err = ring_state_take(r->state, rec);

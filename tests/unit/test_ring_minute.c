@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a ring keeps of the minutes that are over. */
+#include "tests/unit/small_session.h"
+
+#include "analysis/session/ring_minute.h"
+
+#define MS 1000000ull
+#define S (1000 * MS)
+enum { RING = 4 << 20, MINUTE = 60, LIMIT_NS = 1000 };
+
+static int ring_teardown(void **state)
+{
+	char older[160];
+
+	snprintf(older, sizeof(older), "%s.1", path);
+	unlink(older);
+	return teardown(state);
+}
+
+#define ring_test(name) cmocka_unit_test_setup_teardown(name, setup, ring_teardown)
+
+static void put(struct session_writer *w, struct record rec)
+{
+	assert_int_equal(session_writer_append(w, &rec), 0);
+}
+
+static struct session_writer *begin(void)
+{
+	struct session_writer *w = NULL;
+
+	assert_int_equal(
+	    session_writer_create_ring(&w, path, &(struct session_ring){.bytes = RING}), 0);
+	put(w, (struct record){.type = REC_META, .meta = {.interval_ns = S}});
+	return w;
+}
+
+/* `calls` calls, of which the bucket says as many. */
+static void put_profile(struct session_writer *w, uint32_t op, uint64_t slice, uint64_t calls)
+{
+	uint32_t bucket = 100 + op;
+	struct rec_profile p = {.op = op,
+				.start_ns = slice * S,
+				.end_ns = slice * S + S,
+				.calls = calls,
+				.sum_ns = 10 * calls,
+				.min_ns = 10 + slice,
+				.max_ns = 20 + slice,
+				.armed_ns = S / 2,
+				.correction_ns = slice % 2 ? 3 : 1,
+				.open = slice,
+				.nr_buckets = 1,
+				.bucket = &bucket,
+				.count = &calls};
+
+	put(w, (struct record){.type = REC_PROFILE, .profile = p});
+}
+
+static void put_tick(struct session_writer *w, uint64_t slice)
+{
+	put(w, (struct record){
+		   .type = REC_TICK,
+		   .tick = {.slice = slice, .start_ns = slice * S, .end_ns = slice * S + S}});
+}
+
+/* What was read of a ring. */
+struct seen {
+	unsigned int ticks, profiles, samples, opens, notes, slow, stacks;
+	uint64_t calls, armed_ns, first_ns, end_ns, longest_ns, slowest_ns;
+	struct rec_profile first; /* without buckets */
+	bool gap;
+};
+
+static void see(struct seen *s, const struct record *rec)
+{
+	switch (rec->type) {
+	case REC_PROFILE:
+		if (!s->profiles++)
+			s->first = rec->profile;
+		s->calls += rec->profile.calls;
+		s->armed_ns += rec->profile.armed_ns;
+		assert_int_equal(rec->profile.nr_buckets, 1);
+		assert_int_equal(rec->profile.count[0], rec->profile.calls);
+		break;
+	case REC_TICK:
+		if (!s->ticks++)
+			s->first_ns = rec->tick.start_ns;
+		else
+			s->gap |= rec->tick.start_ns != s->end_ns;
+		s->end_ns = rec->tick.end_ns;
+		if (rec->tick.end_ns - rec->tick.start_ns > s->longest_ns)
+			s->longest_ns = rec->tick.end_ns - rec->tick.start_ns;
+		break;
+	case REC_SLOW_CALL:
+		s->slow++;
+		if (rec->slow_call.call.latency_ns > s->slowest_ns)
+			s->slowest_ns = rec->slow_call.call.latency_ns;
+		break;
+	default:
+		s->samples += rec->type == REC_SAMPLE;
+		s->opens += rec->type == REC_OPEN;
+		s->notes += rec->type == REC_NOTE;
+		s->stacks += rec->type == REC_WITNESS;
+	}
+}
+
+static struct seen look(void)
+{
+	struct seen s = {0};
+	const struct record *rec;
+	struct session_reader *r;
+
+	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
+	while (session_reader_next(r, &rec) == 1)
+		see(&s, rec);
+	assert_string_equal(session_reader_damage(r), "");
+	session_reader_close(r);
+	return s;
+}
+
+/* The slices of a minute are one; those of the minute that is not over stay. */
+static void test_minutes(void **state)
+{
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = 0; i < 2 * MINUTE + 5; i++) {
+		put_profile(w, 1, i, 100);
+		if (i % 10 == 0)
+			put_profile(w, 2, i, 7);
+		put(w, (struct record){.type = REC_OPEN, .open = {.op = 1, .tid = 9}});
+		put(w, (struct record){.type = REC_COST, .cost = {.at_ns = i * S}});
+		if (i == 30)
+			put(w, (struct record){.type = REC_NOTE, .note = {.text = "half"}});
+		put_tick(w, i);
+	}
+	assert_int_equal(session_writer_close(w), 0);
+	s = look();
+	assert_false(s.gap);
+	assert_int_equal(s.first_ns, 0);
+	assert_int_equal(s.end_ns, (2 * MINUTE + 5) * S);
+	assert_int_equal(s.longest_ns, MINUTE * S);
+	assert_int_equal(s.ticks, 2 + 5);
+	assert_int_equal(s.profiles, 2 * 2 + 5 + 1);
+	assert_int_equal(s.calls, (2 * MINUTE + 5) * 100 + 13 * 7);
+	assert_int_equal(s.opens, 2 + 5);
+	assert_int_equal(s.notes, 1);
+	assert_int_equal(s.armed_ns, (2 * MINUTE + 5 + 13) * S / 2);
+	assert_int_equal(s.first.start_ns, 0);
+	assert_int_equal(s.first.end_ns, MINUTE * S);
+	assert_int_equal(s.first.min_ns, 10);
+	assert_int_equal(s.first.max_ns, 20 + MINUTE - 1);
+	assert_int_equal(s.first.open, MINUTE - 1);
+	assert_int_equal(s.first.correction_ns, 2);
+}
+
+/* Behind the merged records are those that were there before, of the same size: who reads the ring
+ * of a recorder that was killed takes none of them for a newer one. */
+static void test_killed(void **state)
+{
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = 0; i < 3 * MINUTE; i++) {
+		put_profile(w, 1, 0, 1);
+		put_tick(w, i);
+		s = look();
+		assert_int_equal(s.calls, i + 1);
+		assert_int_equal(s.end_ns, (i + 1) * S);
+	}
+	session_writer_abandon(w);
+	s = look();
+	assert_int_equal(s.calls, 3 * MINUTE);
+	assert_int_equal(s.ticks, 3);
+}
+
+/* A descent is told by its slices. */
+static void test_descents_stay(void **state)
+{
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = 0; i < MINUTE; i++) {
+		put_profile(w, 1, i, 1);
+		if (i == 30)
+			put(w, (struct record){.type = REC_PARTS});
+		put_tick(w, i);
+	}
+	assert_int_equal(session_writer_close(w), 0);
+	s = look();
+	assert_int_equal(s.ticks, MINUTE);
+	assert_int_equal(s.profiles, MINUTE);
+}
+
+static void test_samples(void **state)
+{
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = 0; i < 100 * MINUTE; i++) {
+		for (uint64_t k = 0; k < 10; k++)
+			put(w, (struct record){.type = REC_SAMPLE,
+					       .sample = {.op = 1, .start_ns = i * S + k}});
+		put_tick(w, i);
+	}
+	assert_int_equal(session_writer_close(w), 0);
+	s = look();
+	assert_int_equal(s.samples, RING_MINUTE_SAMPLES_SAVED + 99 * RING_MINUTE_SAMPLES);
+}
+
+static void put_slow(struct session_writer *w, uint64_t start_ns, uint64_t latency_ns)
+{
+	static const struct rec_frame frames[40];
+
+	put(w, (struct record){.type = REC_SLOW_CALL,
+			       .slow_call = {.call = {.op = 1,
+						      .tid = 5,
+						      .start_ns = start_ns,
+						      .latency_ns = latency_ns,
+						      .raw_ns = latency_ns},
+					     .limit_ns = LIMIT_NS}});
+	put(w, (struct record){.type = REC_WITNESS,
+			       .witness = {.op = 1,
+					   .tid = 5,
+					   .epoch = SLOW_CALL_EPOCH,
+					   .at_ns = start_ns + latency_ns / 2,
+					   .nr_frames = 40,
+					   .frames = frames}});
+}
+
+/* Four slow calls a second would be 90 MB a day: those that are far slower than usual stay,
+ * with their stacks. */
+static void test_slow_calls(void **state)
+{
+	const uint64_t minutes = 2 * RING_MINUTE_SAVED;
+	struct session_writer *w = begin();
+	unsigned int before;
+	struct seen s;
+
+	for (uint64_t i = 0; i < minutes * MINUTE; i++) {
+		for (uint64_t k = 0; k < 4; k++)
+			put_slow(w, i * S + k * MS, LIMIT_NS + 1 + k);
+		if (i == minutes * MINUTE / 2)
+			put_slow(w, i * S + 100 * MS, 80 * MS);
+		put_tick(w, i);
+		if (i == MINUTE - 1)
+			before = look().slow;
+	}
+	assert_int_equal(session_writer_close(w), 0);
+	s = look();
+	assert_false(s.gap);
+	assert_int_equal(s.end_ns, minutes * MINUTE * S);
+	/* the first minute is kept as a whole */
+	assert_int_equal(before, 4 * MINUTE);
+	assert_int_equal(s.slowest_ns, 80 * MS);
+	assert_int_equal(s.stacks, s.slow);
+	assert_in_range(s.slow, minutes * 10, minutes * 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    ring_test(test_minutes), ring_test(test_killed),	 ring_test(test_descents_stay),
+	    ring_test(test_samples), ring_test(test_slow_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
