@@ -35,10 +35,28 @@ static uint64_t measured_ns(const struct cause_entry *e)
 	return e->ns - e->inherited_ns;
 }
 
+/* Is it a wait for a lock that whoever ended it had until then? */
+static bool is_released(const struct cause *c)
+{
+	return c->kind == CAUSE_LOCK && c->wait == WAIT_UNKNOWN && c->ender == ENDER_TASK && c->tid;
+}
+
+static void add_holder(struct cause_tally *t, uint32_t tid)
+{
+	uint32_t i = 0;
+
+	while (i < t->nr_holders && t->holder[i] != tid)
+		i++;
+	if (i == t->nr_holders && i < CAUSE_HOLDERS)
+		t->holder[t->nr_holders++] = tid;
+}
+
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns)
 {
 	unsigned int i, lightest = 0;
 
+	if (is_released(cause))
+		add_holder(t, cause->tid);
 	for (i = 0; i < t->nr; i++) {
 		if (same(&t->entry[i].cause, cause)) {
 			t->entry[i].ns += ns;
@@ -60,6 +78,16 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->entry[lightest].cause = *cause;
 	t->entry[lightest].ns += ns;
 	t->entry[lightest].lead_ns = ns;
+}
+
+void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enum cause_kind kind)
+{
+	for (unsigned int i = 0; i < from->nr; i++)
+		if (kind == CAUSE_KINDS || from->entry[i].cause.kind == kind)
+			cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
+	for (uint32_t i = 0; i < from->nr_holders; i++)
+		if (kind == CAUSE_KINDS || kind == CAUSE_LOCK)
+			add_holder(t, from->holder[i]);
 }
 
 /*
@@ -157,4 +185,25 @@ const struct cause *cause_tally_top(const struct cause_tally *t)
 		if (measured_ns(&t->entry[i]) > measured_ns(&t->entry[top]))
 			top = i;
 	return t->nr ? &t->entry[top].cause : NULL;
+}
+
+void cause_tally_lock(const struct cause_tally *t, struct cause *out)
+{
+	const struct cause *top = cause_tally_top(t);
+	uint64_t all = 0, named = 0;
+
+	*out = top ? *top : (struct cause){.kind = CAUSE_LOCK};
+	if (!top || !is_released(top) || t->nr_holders < 2)
+		return;
+	for (unsigned int i = 0; i < t->nr; i++) {
+		if (t->entry[i].cause.wait != top->wait)
+			continue;
+		all += t->entry[i].ns;
+		if (&t->entry[i].cause == top)
+			named = measured_ns(&t->entry[i]);
+	}
+	snprintf(out->detail, sizeof(out->detail),
+		 "%s%u threads had it in turn; %s was the last one in %.0f%% of that time",
+		 t->nr_holders == CAUSE_HOLDERS ? "at least " : "", t->nr_holders, top->name,
+		 100 * (double)named / (double)all);
 }

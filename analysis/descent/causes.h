@@ -47,7 +47,7 @@ enum cause_kind {
 /* Returns the name of the kind in the JSON output: "own code", "run queue", ... */
 const char *cause_kind_text(enum cause_kind kind);
 
-enum { CAUSE_TEXT = 192, CAUSE_NAMES = 8 };
+enum { CAUSE_TEXT = 192, CAUSE_NAMES = 8, CAUSE_HOLDERS = 16 };
 
 /*
  * A cause with its name. Both texts come from the target and the host: sanitise them before
@@ -92,10 +92,14 @@ struct cause_tally {
 		uint64_t lead_ns;      /* time for this detail minus time against it */
 	} entry[CAUSE_NAMES];
 	bool more; /* there were more causes than entries */
+	/* the threads that released a lock for which others slept; the first CAUSE_HOLDERS */
+	uint32_t nr_holders, holder[CAUSE_HOLDERS];
 };
 
 /* Adds time to the entry with the same kind and name, or makes one. */
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
+/* Adds all that `from` holds of causes of this kind; CAUSE_KINDS: of all kinds. */
+void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enum cause_kind kind);
 /*
  * Fills *out with the task that took the most time among causes of one kind. If that task did not
  * take nearly all of the time, the detail states its share. If it took less than a quarter, the
@@ -105,3 +109,9 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct cause *out);
 /* Returns the heaviest cause, or NULL if the tally is empty. */
 const struct cause *cause_tally_top(const struct cause_tally *t);
+/*
+ * Fills *out with the heaviest cause. If several threads had the lock, whoever released it last
+ * need not have had it for long: then the detail says how many threads had it, and in how much of
+ * the time the one that is named was the last.
+ */
+void cause_tally_lock(const struct cause_tally *t, struct cause *out);

@@ -2,10 +2,13 @@
 #include "analysis/descent/path_waits.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/waits/traces.h"
+
+enum { NAMED_PERCENT = 25 }; /* a holder with less of the time is not named */
 
 bool cause_has_chain(const struct cause *c)
 {
@@ -203,6 +206,77 @@ int path_waits_find(const struct waits_chains *all, const struct descent_result 
 		copy_chains(all, r, p, to, out);
 	free(to);
 	return 0;
+}
+
+/* Is it the turn of a thread that had a lock, which whoever has it releases? */
+static bool is_turn(const struct waits_chains *c, uint32_t i)
+{
+	const struct waits_layer *l = &c->nodes[i].layer,
+				 *above = &c->nodes[c->nodes[i].parent].layer;
+
+	return c->nodes[i].parent != i &&
+	       c->nodes[c->nodes[i].parent].parent == c->nodes[i].parent &&
+	       above->kind == WAIT_LOCK && l->tid && l->tid != above->tid;
+}
+
+int path_waits_turns(const struct waits_chains *found, struct lock_turns *out)
+{
+	struct turn {
+		uint32_t node;
+		uint64_t ns;
+	} *turn = calloc(found->nr + 1, sizeof(*turn));
+	uint32_t k, nr = 0, best = 0;
+
+	*out = (struct lock_turns){0};
+	if (!turn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < found->nr; i++) {
+		if (!is_turn(found, i))
+			continue;
+		for (k = 0; k < nr; k++)
+			if (found->nodes[turn[k].node].layer.tid == found->nodes[i].layer.tid)
+				break;
+		if (k == nr)
+			turn[nr++].node = i;
+		turn[k].ns += found->nodes[i].total_ns;
+		out->total_ns += found->nodes[i].total_ns;
+	}
+	for (k = 0; k < nr; k++)
+		best = turn[k].ns > turn[best].ns ? k : best;
+	for (k = 0; k < nr; k++)
+		out->alike += !strcmp(found->nodes[turn[k].node].layer.comm,
+				      found->nodes[turn[best].node].layer.comm);
+	out->holders = nr;
+	out->longest = turn[best].node;
+	out->longest_ns = turn[best].ns;
+	free(turn);
+	return 0;
+}
+
+void path_waits_name(const struct waits_chains *found, const struct lock_turns *turns,
+		     struct cause *cause)
+{
+	const struct waits_layer *l = &found->nodes[turns->longest].layer;
+	double percent = 100 * (double)turns->longest_ns / (double)turns->total_ns;
+
+	if (turns->holders < 2 || !turns->total_ns)
+		return;
+	cause->tid = l->tid;
+	if (percent >= NAMED_PERCENT) {
+		snprintf(cause->name, sizeof(cause->name), "%s", l->comm);
+		snprintf(
+		    cause->detail, sizeof(cause->detail),
+		    "thread %u, longest of %u threads that had it in turn, %.0f%% of that time",
+		    l->tid, turns->holders, percent);
+		return;
+	}
+	cause->tid = 0;
+	snprintf(cause->name, sizeof(cause->name), "%u threads", turns->holders);
+	if (turns->alike == turns->holders)
+		snprintf(cause->name, sizeof(cause->name), "%u threads named %s", turns->holders,
+			 l->comm);
+	snprintf(cause->detail, sizeof(cause->detail),
+		 "in turn, none of them for more than %.0f%% of that time", percent);
 }
 
 uint32_t path_waits_largest(const struct waits_chains *chains)

@@ -24,5 +24,23 @@ bool cause_has_chain(const struct cause *c);
 int path_waits_find(const struct waits_chains *all, const struct descent_result *r,
 		    const struct descent_path *p, struct waits_chains *out);
 
+/*
+ * Who had the locks for which the calls of a path wait: of several threads, whoever released a lock
+ * last need not have had it for most of the time.
+ */
+struct lock_turns {
+	uint32_t holders;    /* threads that had it */
+	uint32_t alike;	     /* of these: with the name of the one that had it longest */
+	uint32_t longest;    /* a node of the thread that had it longest; holders == 0: none */
+	uint64_t longest_ns; /* how long that was */
+	uint64_t total_ns;   /* of all turns */
+};
+
+/* `found`: as from path_waits_find(). Returns 0 or -ENOMEM. */
+int path_waits_turns(const struct waits_chains *found, struct lock_turns *out);
+/* Names in the cause of a wait for a lock who had it longest, if several threads had it. */
+void path_waits_name(const struct waits_chains *found, const struct lock_turns *turns,
+		     struct cause *cause);
+
 /* The largest chain that goes beyond the sleep itself; chains->nr: there is none. */
 uint32_t path_waits_largest(const struct waits_chains *chains);

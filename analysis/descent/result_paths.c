@@ -129,18 +129,12 @@ static void add_spread(struct builder *b, uint32_t node, const struct own_times 
 	result_add_path(b, node, own->spread, &cause, n->votes);
 }
 
-static void tally_all(struct cause_tally *t, const struct cause_tally *from)
-{
-	for (unsigned int i = 0; i < from->nr; i++)
-		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
-}
-
 static bool tally_sleeps(void *ctx, const struct witness_node *n)
 {
 	struct cause_tally *t = ctx;
 
 	if (n->own)
-		tally_all(t, &n->own->sleeps);
+		cause_tally_join(t, &n->own->sleeps, CAUSE_KINDS);
 	return t->nr > 0;
 }
 
@@ -153,9 +147,10 @@ static void sleeps_of(const struct descent *d, uint32_t node, struct cause_tally
 	fnode_witness_set(d, node, &set);
 	for (unsigned int i = 0; !t->nr && i < set.nr_at; i++)
 		if (witnesses_node(d->witnesses, set.at[i])->own)
-			tally_all(t, &witnesses_node(d->witnesses, set.at[i])->own->partial);
+			cause_tally_join(t, &witnesses_node(d->witnesses, set.at[i])->own->partial,
+					 CAUSE_KINDS);
 	if (!t->nr && result_blocked_at(d, node))
-		tally_all(t, &result_blocked_at(d, node)->causes);
+		cause_tally_join(t, &result_blocked_at(d, node)->causes, CAUSE_KINDS);
 }
 
 /* Returns the path of the same function with a cause of this kind; NULL: none. */
@@ -201,7 +196,7 @@ static void add_sleep(struct builder *b, uint32_t node, double ns, const struct 
 static void add_blocked(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	uint64_t kind_ns[CAUSE_KINDS] = {0}, all = 0, shown = 0, votes;
-	struct cause unknown = {.kind = CAUSE_UNKNOWN, .detail = "blocked"};
+	struct cause unknown = {.kind = CAUSE_UNKNOWN, .detail = "blocked"}, cause;
 	struct cause_tally t, one;
 	double ns = own->blocked + own->loop_blocked;
 
@@ -222,11 +217,9 @@ static void add_blocked(struct builder *b, uint32_t node, const struct own_times
 		if (!kind_ns[kind] || kind_ns[kind] * 100 < all * CAUSE_PART)
 			continue;
 		memset(&one, 0, sizeof(one));
-		for (unsigned int i = 0; i < t.nr; i++)
-			if (t.entry[i].cause.kind == kind)
-				cause_tally_add(&one, &t.entry[i].cause, t.entry[i].ns);
-		add_sleep(b, node, ns * (double)kind_ns[kind] / (double)shown,
-			  cause_tally_top(&one), votes);
+		cause_tally_join(&one, &t, (enum cause_kind)kind);
+		cause_tally_lock(&one, &cause);
+		add_sleep(b, node, ns * (double)kind_ns[kind] / (double)shown, &cause, votes);
 	}
 }
 

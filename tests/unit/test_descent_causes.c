@@ -89,6 +89,36 @@ static void test_tally_keeps_the_usual_detail(void **state)
 	assert_int_equal(t.entry[0].ns, 1300);
 }
 
+/* Of several threads that had a lock, the last one need not be to blame. */
+static void test_tally_counts_holders(void **state)
+{
+	struct cause_tally t = {0}, all = {0};
+	struct cause c = {.kind = CAUSE_LOCK, .name = "worker", .ender = ENDER_TASK, .tid = 20},
+		     file = {.kind = CAUSE_IO, .name = "data", .ender = ENDER_TASK, .tid = 90}, got;
+
+	snprintf(c.detail, sizeof(c.detail), "futex, woken by worker 20");
+	cause_tally_add(&t, &c, 600);
+	cause_tally_lock(&t, &got);
+	assert_string_equal(got.detail, c.detail);
+	cause_tally_add(&t, &file, 100);
+	c.tid = 21;
+	cause_tally_add(&t, &c, 150);
+	snprintf(c.name, sizeof(c.name), "hoarder");
+	c.tid = 30;
+	cause_tally_add(&t, &c, 250);
+	cause_tally_join(&all, &t, CAUSE_LOCK);
+	assert_int_equal(all.nr, 2);
+	cause_tally_lock(&all, &got);
+	assert_string_equal(got.name, "worker");
+	assert_string_equal(
+	    got.detail, "3 threads had it in turn; worker was the last one in 75% of that time");
+	for (c.tid = 100; c.tid < 200; c.tid++)
+		cause_tally_add(&all, &c, 1);
+	cause_tally_lock(&all, &got);
+	assert_int_equal(all.nr_holders, CAUSE_HOLDERS);
+	assert_memory_equal(got.detail, "at least 16 threads", 19);
+}
+
 /* --- on one scale with callees */
 
 static const struct rec_sleep read_file = {.syscall = 0,
@@ -442,6 +472,7 @@ int main(void)
 	    cmocka_unit_test(test_words),
 	    cmocka_unit_test(test_tally_keeps_the_heaviest),
 	    cmocka_unit_test(test_tally_keeps_the_usual_detail),
+	    cmocka_unit_test(test_tally_counts_holders),
 	    cmocka_unit_test(test_preemption),
 	    cmocka_unit_test(test_steal_in_one_call_of_a_loop),
 	    cmocka_unit_test(test_place_of_preemption),

@@ -280,6 +280,81 @@ static void test_stack_not_known(void **state)
 	assert_int_equal(found.nodes[path_waits_largest(&found)].self_ns, 3 * MS);
 }
 
+/* ---- who had the lock for which a path waits */
+
+static uint32_t add_turn(uint32_t lock, uint32_t tid, const char *comm, uint64_t ns)
+{
+	uint32_t node = add_node(lock, comm, CHAIN_RUN, WAIT_UNKNOWN, NULL, ns);
+
+	made[node].layer.tid = tid;
+	return node;
+}
+
+static struct cause cause_of_turns(uint32_t *holders)
+{
+	struct descent_path path = path_of(long_frames, 3, CAUSE_LOCK);
+	struct cause cause = {.kind = CAUSE_LOCK, .name = "last", .detail = "futex"};
+	struct lock_turns turns;
+
+	find(&path, 1, 0);
+	assert_int_equal(path_waits_turns(&found, &turns), 0);
+	path_waits_name(&found, &turns, &cause);
+	*holders = turns.holders;
+	return cause;
+}
+
+static void test_who_had_a_lock_longest(void **state)
+{
+	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0), nr, node;
+	struct cause cause;
+
+	/* one holder: whoever released it had it */
+	add_turn(lock, 20, "worker", 2 * MS);
+	cause = cause_of_turns(&nr);
+	assert_int_equal(nr, 1);
+	assert_string_equal(cause.name, "last");
+	assert_string_equal(cause.detail, "futex");
+	/* threads of one name are several holders; what the hoarder waited for was its turn, too */
+	add_turn(lock, 21, "worker", 2 * MS);
+	add_turn(lock, 20, "worker", 1 * MS);
+	node = add_turn(lock, 30, "hoarder", 1 * MS);
+	add_turn(node, 40, "disk", 4 * MS);
+	cause = cause_of_turns(&nr);
+	assert_int_equal(nr, 3);
+	assert_string_equal(cause.name, "hoarder");
+	assert_int_equal(cause.tid, 30);
+	assert_string_equal(
+	    cause.detail, "thread 30, longest of 3 threads that had it in turn, 50% of that time");
+}
+
+static void test_nobody_had_a_lock_for_long(void **state)
+{
+	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0), nr;
+	struct cause cause;
+
+	for (uint32_t i = 0; i < 5; i++)
+		add_turn(lock, 20 + i, "worker", MS);
+	cause = cause_of_turns(&nr);
+	assert_int_equal(nr, 5);
+	assert_string_equal(cause.name, "5 threads named worker");
+	assert_string_equal(cause.detail, "in turn, none of them for more than 20% of that time");
+	assert_int_equal(cause.tid, 0);
+	add_turn(lock, 30, "other", MS);
+	assert_string_equal(cause_of_turns(&nr).name, "6 threads");
+}
+
+/* Whoever ends a wait for a lock of the kernel need not have had it. */
+static void test_turns_of_other_waits(void **state)
+{
+	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_KERNEL_LOCK, &long_trace, 0);
+	uint32_t nr;
+
+	add_turn(lock, 20, "worker", 2 * MS);
+	add_turn(lock, 21, "worker", 2 * MS);
+	assert_string_equal(cause_of_turns(&nr).name, "last");
+	assert_int_equal(nr, 0);
+}
+
 static void test_of_a_system_call(void **state)
 {
 	struct descent_fnode call = {.function = {REC_KERNEL_MODULE, REC_KERNEL_CALL | SYS_read}};
@@ -480,6 +555,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_who_had_a_lock_longest, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_nobody_had_a_lock_for_long, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_turns_of_other_waits, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_no_sleep, begin_path, end_path),
 	    cmocka_unit_test(test_threads_are_joined),
 	    cmocka_unit_test(test_parts_of_a_wait),

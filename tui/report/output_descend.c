@@ -9,6 +9,7 @@
 #include "analysis/base/format.h"
 #include "analysis/base/path.h"
 #include "tui/report/output_descend_parts.h"
+#include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 
 enum { SENTENCE_FRAMES = 8, NAME_BYTES = 1024 };
@@ -81,6 +82,11 @@ int report_result(const struct descend_report *r, struct descent_result *out)
 		if (err)
 			return err;
 		name_kernel(r->driver, out);
+		err = report_name_holders(r, out);
+		if (err) {
+			descent_result_release(out);
+			return err;
+		}
 		if (below_measurable(r, out)) {
 			out->named = 0;
 			out->enough = false;

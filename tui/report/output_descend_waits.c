@@ -19,10 +19,9 @@ static struct wait_report wait_report_for(const struct descend_report *r)
 	return (struct wait_report){.model = r->model, .names = r->driver, .waits = r->waits};
 }
 
-/* The chains that begin on a path, as those of one thread; none if no waits were traced. 0 or
- * -ENOMEM. */
-static int path_waits(const struct descend_report *r, const struct descent_result *result,
-		      const struct descent_path *p, struct waits_chains *out)
+/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
+static int path_waits_apart(const struct descend_report *r, const struct descent_result *result,
+			    const struct descent_path *p, struct waits_chains *out)
 {
 	struct waits_chains all;
 	int err;
@@ -35,7 +34,36 @@ static int path_waits(const struct descend_report *r, const struct descent_resul
 		return err;
 	err = path_waits_find(&all, result, p, out);
 	waits_chains_release(&all);
+	return err;
+}
+
+/* The same, as those of one thread. */
+static int path_waits(const struct descend_report *r, const struct descent_result *result,
+		      const struct descent_path *p, struct waits_chains *out)
+{
+	int err = path_waits_apart(r, result, p, out);
+
 	return err ? err : waits_chains_join(out, WAITS_BY_PROCESS);
+}
+
+int report_name_holders(const struct descend_report *r, struct descent_result *result)
+{
+	struct waits_chains chains;
+	struct lock_turns turns;
+	int err = 0;
+
+	for (unsigned int i = 0; r->waits && !err && i < result->nr_paths; i++) {
+		struct cause *cause = &result->paths[i].cause;
+
+		if (cause->kind != CAUSE_LOCK || cause->wait)
+			continue;
+		err = path_waits_apart(r, result, &result->paths[i], &chains);
+		err = err ? err : path_waits_turns(&chains, &turns);
+		if (!err)
+			path_waits_name(&chains, &turns, cause);
+		waits_chains_release(&chains);
+	}
+	return err;
 }
 
 int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
@@ -268,12 +296,26 @@ static uint32_t innermost_task(const struct waits_chains *c, uint32_t node)
 	return c->nodes[node].parent == node ? c->nr : node;
 }
 
-/* The same; c->nr also if the task only waited for a CPU, which says nothing about its work. */
-static uint32_t awaited_task(const struct waits_chains *c, uint32_t node)
+/* Does the chain that ends at `node` go through a task of this name first? `first` NULL: any. */
+static bool goes_through(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	while (first && c->nodes[c->nodes[node].parent].parent != c->nodes[node].parent)
+		node = c->nodes[node].parent;
+	return !first || !strcmp(c->nodes[node].layer.comm, first);
+}
+
+/*
+ * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
+ * says nothing about its work.
+ */
+static uint32_t awaited_task(const struct waits_chains *c, uint32_t node, const char *first)
 {
 	uint32_t task = innermost_task(c, node);
 
-	return task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE ? c->nr : task;
+	return task < c->nr && (c->nodes[task].layer.state == CHAIN_RUNNABLE ||
+				!goes_through(c, node, first))
+		   ? c->nr
+		   : task;
 }
 
 /* How long awaited tasks of this name waited for a CPU. */
@@ -322,19 +364,20 @@ struct doing {
 };
 
 /*
- * What the awaited tasks did for most of the time that is not a wait for a CPU. `of`: only of the
+ * What the awaited tasks did for most of the time that is not a wait for a CPU. `first`: only in
+ * chains that go through a task of this name first, NULL: in all. `of`: only of the
  * time in which they did the same as this layer, and the function is known. nr: nothing for most of
  * the time.
  */
-static struct doing most_awaited(const struct waits_chains *c, const struct waits_layer *of,
-				 bool (*is_same)(const struct waits_layer *,
-						 const struct waits_layer *))
+static struct doing
+most_awaited(const struct waits_chains *c, const char *first, const struct waits_layer *of,
+	     bool (*is_same)(const struct waits_layer *, const struct waits_layer *))
 {
 	struct doing best = {.node = c->nr};
 	uint64_t all = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i) : c->nr, other;
+		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, first) : c->nr, other;
 		uint64_t ns = 0;
 
 		if (task == c->nr || (of && (!did_same(&c->nodes[task].layer, of) ||
@@ -342,7 +385,7 @@ static struct doing most_awaited(const struct waits_chains *c, const struct wait
 			continue;
 		all += c->nodes[i].self_ns;
 		for (uint32_t k = 0; k < c->nr; k++) {
-			other = c->nodes[k].self_ns ? awaited_task(c, k) : c->nr;
+			other = c->nodes[k].self_ns ? awaited_task(c, k, first) : c->nr;
 			if (other < c->nr && is_same(&c->nodes[task].layer, &c->nodes[other].layer))
 				ns += c->nodes[k].self_ns;
 		}
@@ -350,6 +393,19 @@ static struct doing most_awaited(const struct waits_chains *c, const struct wait
 			best = (struct doing){.node = task, .ns = ns};
 	}
 	return 2 * best.ns > all ? best : (struct doing){.node = c->nr};
+}
+
+/* The holder that the cause names, if the chains of a lock begin with it; else NULL. */
+static const char *named_holder(const struct waits_chains *c, const struct cause *cause)
+{
+	for (uint32_t i = 0; cause->kind == CAUSE_LOCK && !cause->wait && i < c->nr; i++) {
+		const struct waits_node *above = &c->nodes[c->nodes[i].parent];
+
+		if (above != &c->nodes[i] && &c->nodes[above->parent] == above &&
+		    !strcmp(c->nodes[i].layer.comm, cause->name))
+			return cause->name;
+	}
+	return NULL;
 }
 
 /* Append where the tasks were that did this. */
@@ -360,7 +416,7 @@ static void put_where(struct buf *out, const struct wait_report *r, const struct
 	uint32_t node;
 
 	if (l->state == CHAIN_RUN) {
-		node = most_awaited(c, l, is_in_same_function).node;
+		node = most_awaited(c, NULL, l, is_in_same_function).node;
 		if (node == c->nr)
 			return;
 		l = &c->nodes[node].layer;
@@ -378,12 +434,15 @@ void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 	struct waits_chains chains;
 	struct doing most;
 	uint64_t cpu_ns;
+	/* what is said of a lock is about the holder that the cause names */
+	const char *first = p->cause.kind == CAUSE_LOCK && !p->cause.wait ? p->cause.name : NULL;
 
 	if (path_waits(report, result, p, &chains))
 		return;
 	most.node = chains.nr;
+	first = named_holder(&chains, &p->cause);
 	if (chains.nr <= MANY_NODES)
-		most = most_awaited(&chains, NULL, did_same);
+		most = most_awaited(&chains, first, NULL, did_same);
 	if (most.node < chains.nr) {
 		const struct waits_node *n = &chains.nodes[most.node];
 

@@ -13,6 +13,11 @@
  */
 void report_put_waits(json_t *o, const struct descend_report *report,
 		      const struct descent_result *result, const struct descent_path *p);
+/*
+ * Name in the causes of waits for a lock who had it longest, if waits were traced and several
+ * threads had it. 0 or -ENOMEM.
+ */
+int report_name_holders(const struct descend_report *r, struct descent_result *result);
 /* Append the chains of a path as a tree; if none were traced, a line about the end of its waits. */
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
