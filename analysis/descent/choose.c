@@ -33,6 +33,11 @@ enum {
 #define HEAVY_PART 0.8
 /* A tail with more of a peak's time is left out if the user named a latency near the mode. */
 #define TAIL_SMALL 0.2
+/*
+ * The calls longer than the mean are another kind of calls if their share of the time exceeds their
+ * share of the calls by this much. In an exponential tail it does so by 1/e.
+ */
+#define ANOTHER_KIND 0.4
 /* Calls beyond all peaks are chosen if they have this many times the time of the largest peak. */
 #define HEAVIER 1.5
 #define NEAREST 1.25 /* a latency this factor outside of a peak still means that peak */
@@ -205,15 +210,47 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 	return 0;
 }
 
+/*
+ * Returns the calls of a range that are longer than its mean, if they are another kind of calls;
+ * else the range. The shorter calls would outvote them. If the range begins in the flank of a peak,
+ * armed probes move further calls of that peak into the range, and the long ones become rarer
+ * still.
+ */
+static struct bucket_range another_kind(const struct op *op, struct bucket_range range)
+{
+	double calls = (double)profile_range_calls(&op->total, range),
+	       time = (double)profile_range_sum(&op->total, range);
+	struct bucket_range longer = range;
+
+	if (calls <= 0 || time <= 0)
+		return range;
+	longer.low = pt_bucket((uint64_t)(time / calls)) + 1;
+	return (double)profile_range_sum(&op->total, longer) / time -
+			   (double)profile_range_calls(&op->total, longer) / calls >=
+		       ANOTHER_KIND
+		   ? longer
+		   : range;
+}
+
 static int choose_slowest(const struct op *op, const struct choose_question *q,
 			  struct choose_answer *out)
 {
+	struct bucket_range range = {0, PT_BUCKETS}, longer;
+	double calls;
+
 	if (!q->last_chance && (double)op->seen_calls * q->slowest / 100 < SLOWEST_CALLS)
 		return -EAGAIN;
-	out->basis = CHOSEN_SLOWEST;
 	/* whole buckets, as the shares of the answer: a bucket may hold most of the calls */
-	out->low_ns = profile_quantile(&op->total, fmax(0, 1 - q->slowest / 100));
-	out->low_ns = bucket_low_ns(pt_bucket(out->low_ns), PT_RESOLUTION);
+	range.low = pt_bucket(profile_quantile(&op->total, fmax(0, 1 - q->slowest / 100)));
+	longer = another_kind(op, range);
+	calls = seen(op, profile_range_calls(&op->total, longer));
+	if (longer.low > range.low && !q->last_chance &&
+	    calls < fewer(q, SLOWEST_CALLS, STABLE_FEWEST))
+		return -EAGAIN;
+	if (calls >= LAST_FEWEST)
+		range = longer;
+	out->basis = CHOSEN_SLOWEST;
+	out->low_ns = bucket_low_ns(range.low, PT_RESOLUTION);
 	out->high_ns = UINT64_MAX;
 	return 0;
 }

@@ -111,6 +111,42 @@ static void latency_in_a_tail(void **state)
 	assert_true(a.low_ns > 13 * MS && a.low_ns < 30 * MS && a.high_ns == 50 * MS);
 }
 
+/*
+ * 2% of the calls, of 4 ms, among the slowest 10% by count: the others are the flank of a peak. If
+ * most of the slowest calls are alike, all of them are meant.
+ */
+static void slowest_of_another_kind(void **state)
+{
+	struct choose_question q = {.start_ops = 100, .waited_s = 1.5, .slowest = 10};
+	struct op op = {.share_seen = 1}, alike = {.share_seen = 1};
+	struct choose_answer a;
+
+	for (int i = 0; i < 450; i++)
+		profile_add(&op.total, i < 400 ? 30 * US : 66 * US);
+	for (int i = 0; i < 4; i++)
+		profile_add(&op.total, 4 * MS);
+	op.seen_calls = op.total.calls;
+	/* a few may be chance */
+	assert_int_equal(choose_calls(&op, &q, &a), -EAGAIN);
+	for (int i = 0; i < 6; i++)
+		profile_add(&op.total, 4 * MS);
+	op.seen_calls = op.total.calls;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	assert_int_equal(a.basis, CHOSEN_SLOWEST);
+	assert_true(a.low_ns > 100 * US && a.low_ns < 4 * MS && a.high_ns == UINT64_MAX);
+	for (int i = 0; i < 500; i++)
+		profile_add(&alike.total, i < 440 ? 30 * US : (uint64_t)(60 + i - 440) * US);
+	alike.seen_calls = alike.total.calls;
+	assert_int_equal(choose_calls(&alike, &q, &a), 0);
+	assert_true(a.low_ns > 60 * US && a.low_ns < 75 * US);
+	/* when it is time to choose, one such call is no reason to leave out the others */
+	profile_add(&alike.total, 40 * MS);
+	alike.seen_calls = alike.total.calls;
+	q.last_chance = true;
+	assert_int_equal(choose_calls(&alike, &q, &a), 0);
+	assert_true(a.low_ns > 60 * US && a.low_ns < 75 * US);
+}
+
 /* One call in a thousand is no peak, but a user who names its latency means it. */
 static void latency_of_few_calls(void **state)
 {
@@ -208,6 +244,7 @@ int main(void)
 	    cmocka_unit_test(room_beside_a_peak),
 	    cmocka_unit_test(swallowed),
 	    cmocka_unit_test(latency_in_a_tail),
+	    cmocka_unit_test(slowest_of_another_kind),
 	    cmocka_unit_test(latency_of_few_calls),
 	    cmocka_unit_test(latency_far_from_the_mode),
 	    cmocka_unit_test(few_calls_that_take_seconds),
