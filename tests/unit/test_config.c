@@ -155,11 +155,11 @@ static void test_wrong_keys(void **state)
 /* Letters go to the filter of the picker, whatever the file says. */
 static void test_keys_of_the_picker(void **state)
 {
-	assert_taken("key.up = y F9\nkey.down = x");
-	assert_int_equal(keys_request_only(KEYMAP_PICKER, 'y'), REQUEST_NONE);
+	assert_taken("key.up = u F9\nkey.down = x");
+	assert_int_equal(keys_request_only(KEYMAP_PICKER, 'u'), REQUEST_NONE);
 	assert_int_equal(keys_request_only(KEYMAP_PICKER, SCREEN_KEY_F1 + 8), REQUEST_UP);
 	assert_int_equal(keys_request_only(KEYMAP_PICKER, SCREEN_KEY_DOWN), REQUEST_DOWN);
-	assert_int_equal(keys_request_only(KEYMAP_ALL, 'y'), REQUEST_UP);
+	assert_int_equal(keys_request_only(KEYMAP_ALL, 'u'), REQUEST_UP);
 	keys_reset();
 }
 
@@ -198,7 +198,7 @@ static void test_dump_and_parse(void **state)
 	static const char *const files[] = {
 	    "",
 	    "theme = 16\ncolumns = open wall\nsort = rate reverse\noption.follow = yes\n"
-	    "option.interval = 0.1\noption.for = 7\nkey.quit = Q\nkey.up = y Up\n"
+	    "option.interval = 0.1\noption.for = 7\nkey.quit = Q\nkey.up = u Up\n"
 	    "key.find-next = z",
 	};
 
@@ -259,9 +259,9 @@ static void test_edit(void **state)
 
 	assert_edited("", "sort = p99\n", "sort = p99\n");
 	/* comments, other settings and blank lines stay; the last of two lines is the one */
-	assert_edited("# sort = rate\nsort=rate\n\n  theme = 8 \n\tsort = p50\nkey.up = y",
+	assert_edited("# sort = rate\nsort=rate\n\n  theme = 8 \n\tsort = p50\nkey.up = u",
 		      "columns = p99\nsort = wall reverse\n",
-		      "# sort = rate\nsort=rate\n\n  theme = 8 \nsort = wall reverse\nkey.up = y\n"
+		      "# sort = rate\nsort=rate\n\n  theme = 8 \nsort = wall reverse\nkey.up = u\n"
 		      "columns = p99\n");
 	/* a name that only begins alike is another setting; the last line needs no line feed */
 	assert_edited("sorted = x\ncolumns = p50", "columns = p99", "sorted = x\ncolumns = p99\n");
