@@ -26,7 +26,8 @@ enum {
 	ATTACH_SITE_NS = 12000, /* per site: its page is replaced twice, each time with a page fault
 				   and cold caches */
 	OWN_ATTACH_PERCENT = 3, /* of one CPU, which attaching and removing may take of the host */
-	OWN_START_NS = 300000000, /* more at the start, so that the first figures come soon */
+	OWN_ATTACH_NS = 300000000, /* may be saved up: at the start, so that figures come soon */
+	OWN_DEBT_NS = 300000000,   /* may be owed at most, so that bursts come again within 10 s */
 	BURST_NS = 3000000,
 	BURST_PART = 4, /* fraction of one second's budget */
 };
@@ -74,12 +75,32 @@ uint64_t budget_attach_cost(uint64_t sites)
 	return ATTACH_NS + sites * ATTACH_SITE_NS;
 }
 
-bool budget_allows_attaching(const struct collector *c)
+bool budget_allows_attaching(struct collector *c)
 {
-	uint64_t age = now_ns() - c->budget.began_ns;
+	if (budget_is_unlimited(c) || c->budget.own_attach > 0)
+		return true;
+	if (!c->budget.own_attach_told)
+		send_note(
+		    c, NOTE_INFO,
+		    "bursts of the probes are rarer than --max-overhead allows, because "
+		    "attaching them to %u processes takes more than %d%% of one CPU of this host",
+		    c->targets.nr, OWN_ATTACH_PERCENT);
+	c->budget.own_attach_told = true;
+	return false;
+}
 
-	return budget_is_unlimited(c) ||
-	       attach_cpu_ns() < OWN_START_NS + age / 100 * OWN_ATTACH_PERCENT;
+/* What a descent, which is short, attaches does not count. */
+static void own_attach_turn(struct collector *c, uint64_t ns)
+{
+	struct budget *b = &c->budget;
+	uint64_t cpu = attach_cpu_ns(), spent = c->descent ? 0 : cpu - b->own_attach_cpu;
+
+	b->own_attach_cpu = cpu;
+	b->own_attach += (int64_t)(ns / 100 * OWN_ATTACH_PERCENT) - (int64_t)spent;
+	if (b->own_attach > OWN_ATTACH_NS)
+		b->own_attach = OWN_ATTACH_NS;
+	if (b->own_attach < -OWN_DEBT_NS)
+		b->own_attach = -OWN_DEBT_NS;
 }
 
 void budget_attached(struct collector *c, uint64_t sites)
@@ -130,6 +151,8 @@ static void open_account(struct collector *c, uint64_t now)
 	b->began_ns = b->at = now;
 	account_open(&b->account, c->options->budget_ppm, c->options->descends);
 	b->hits_ns = hits_cost(c);
+	b->own_attach = OWN_ATTACH_NS;
+	b->own_attach_cpu = attach_cpu_ns();
 }
 
 /* CPU time of all targets since the last turn. A new target counts from now on; a target that
@@ -165,6 +188,7 @@ void budget_turn(struct collector *c, uint64_t now)
 					    .ran_ns = b->ran,
 					    .hits_ns = hits > b->hits_ns ? hits - b->hits_ns : 0,
 					    .attach_ns = b->attach_ns - b->attach_reported});
+	own_attach_turn(c, now - b->at);
 	b->attach_reported = b->attach_ns;
 	b->hits_ns = hits;
 	b->at = now;

@@ -35,7 +35,10 @@ struct budget {
 	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
 	uint64_t attach_ns;	  /* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */
-	uint64_t slept_ns;	  /* sleeps of the targets in probes, for a lock of the kernel */
+	int64_t own_attach;	  /* CPU time that attaching may take of peaktop itself now */
+	uint64_t own_attach_cpu;  /* what it took, as of the last turn */
+	bool own_attach_told;
+	uint64_t slept_ns; /* sleeps of the targets in probes, for a lock of the kernel */
 };
 
 /* True with --max-overhead 100: there is no budget. */
@@ -64,11 +67,11 @@ int64_t budget_burst(const struct collector *c);
 void budget_borrow(struct collector *c, bool borrows);
 
 /*
- * False while peaktop's own CPU time of attaching and removing probes exceeds a part of one CPU. It
- * grows with the square of the processes: to remove a link the kernel looks through those of all.
- * Bursts become rarer then.
+ * False while peaktop's own CPU time of attaching and removing probes exceeds a part of one CPU;
+ * the user is told once. It grows with the square of the processes: to remove a link the kernel
+ * looks through those of all. Bursts become rarer then.
  */
-bool budget_allows_attaching(const struct collector *c);
+bool budget_allows_attaching(struct collector *c);
 
 /* Charge the account for attaching and removing one link with this many sites. */
 void budget_attached(struct collector *c, uint64_t sites);

@@ -21,6 +21,7 @@
 enum {
 	MAX_CHECKED = 1 << 20,
 	MAX_HOLDS = 1024,
+	CHANGED_IN_ROUND = 256, /* sites that are found changed */
 	PAGE = 4096,
 	SIGNAL_TRAP = 5,
 	MANY_SIGNALS = 40, /* a runtime that handles so many does not handle SIGTRAP for itself */
@@ -324,15 +325,18 @@ int code_check_after(struct collector *c, uint32_t module, pid_t pid, struct att
 
 /* ---- while there are probes ------------------------------------------- */
 
-/* The code at this site is not the file's any more. */
-static void changed_found(struct collector *c, struct code_site *s)
+/* The code at this site of a process is not the file's any more. */
+static void changed_found(struct collector *c, pid_t pid, uint32_t module, uint64_t offset)
 {
-	struct code_site was = *s;
+	struct code_process *p = process_find(c->code, pid);
+	struct code_site *s = p ? site_find(p, module, offset) : NULL;
 
+	if (!s || s->changed)
+		return;
 	site_changed(c, s);
-	functions_code_changed(c, was.module, was.offset);
-	descend_code_changed(c, was.module, was.offset);
-	learn_code_changed(c, was.module, was.offset);
+	functions_code_changed(c, module, offset);
+	descend_code_changed(c, module, offset);
+	learn_code_changed(c, module, offset);
 }
 
 /* Add the sites of the next processes to the comparison. */
@@ -364,7 +368,12 @@ static void pieces_of_round(struct collector *c)
 void code_check_turn(struct collector *c)
 {
 	struct code_checks *k = c->code;
-	unsigned int first;
+	struct {
+		pid_t pid;
+		uint32_t module;
+		uint64_t offset;
+	} changed[CHANGED_IN_ROUND];
+	unsigned int nr = 0, first;
 
 	if (!k)
 		return;
@@ -372,20 +381,22 @@ void code_check_turn(struct collector *c)
 	pieces_of_round(c);
 	if (k->nr_pieces)
 		code_memory_compare_all(k->pieces, k->nr_pieces);
-	for (unsigned int i = 0; i < k->nr_pieces; i++) {
-		struct code_process *p;
+	for (unsigned int i = 0; i < k->nr_pieces && nr < CHANGED_IN_ROUND; i++) {
+		const struct code_piece *piece = &k->pieces[i];
+		const struct code_process *p = process_find(k, piece->pid);
 
-		if (k->pieces[i].state != CODE_CHANGED)
+		if (piece->state != CODE_CHANGED || !p)
 			continue;
-		p = process_find(k, k->pieces[i].pid);
-		if (p && !p->sites[k->pieces[i].point].changed) {
-			changed_found(c, &p->sites[k->pieces[i].point]);
-			/* attaching the rest again has replaced the list of pieces: compare again
-			 */
-			k->next = first;
-			return;
-		}
+		changed[nr].pid = piece->pid;
+		changed[nr].module = p->sites[piece->point].module;
+		changed[nr++].offset = piece->offset;
 	}
+	/* then the next round begins with the same processes */
+	if (nr == CHANGED_IN_ROUND)
+		k->next = first;
+	/* attaching the rest again replaces the list of pieces */
+	for (unsigned int i = 0; i < nr; i++)
+		changed_found(c, changed[i].pid, changed[i].module, changed[i].offset);
 }
 
 bool code_check_is_used(const struct collector *c)

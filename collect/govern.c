@@ -364,7 +364,7 @@ static void burst_start(struct collector *c, struct function *f)
 
 /* True if the credit suffices for a burst that is worth the cost of attaching. A descent is short:
  * what its bursts cost peaktop does not count. */
-static bool burst_affordable(const struct collector *c, const struct function *f)
+static bool burst_affordable(struct collector *c, const struct function *f)
 {
 	return (has_account(c, f) || budget_allows_attaching(c)) &&
 	       f->credit_ns > budget_burst(c) && budget_left(c) > budget_burst(c);
