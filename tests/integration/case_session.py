@@ -253,6 +253,38 @@ def no_replacement():
     t.end()
 
 
+@case("when nothing was measured no file is left: a function that does not exist, a full disk; an older session stays as it was")
+def nothing_left():
+    directory = scratch()
+    new, older, disk = (os.path.join(directory, name) for name in ("new", "older", "disk"))
+    t = Target("sleeper", 600)
+    t.go()
+    run_peaktop("record", "-p", t.pid, "-f", "nap", "--for", 1, "-o", older)
+    with open(older, "rb") as f:
+        whole = f.read()
+    wanted = sorted(os.listdir(directory))
+    for verb in (("descend", "-f"), ("record", "-f"), ("record", "--ring", "1M", "-f"), ("chains", "--of"), ("critical", "--of")):
+        for output in ((new,), (older, "--force"), (older,)):
+            if output == (older,) and "--ring" not in verb:
+                continue  # an older session is in the way
+            if output == (older, "--force") and "--ring" in verb:
+                continue
+            status, program = run_peaktop(*verb, "no_such_function", "-p", t.pid, "-o", *output)
+            equal("exit status (%s)" % program.error_text(), status, 2)
+            equal("files after %s" % (verb,), sorted(os.listdir(directory)), wanted)
+            with open(older, "rb") as f:
+                equal("the older session is as it was", f.read() == whole, True)
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("cannot mount a small disk")
+    EXIT.append(lambda: subprocess.run(["umount", disk]))
+    with open(os.path.join(disk, "fill"), "w") as f:
+        f.write("x" * 4096)
+    status, program = run_peaktop("record", "-p", t.pid, "-f", "nap", "--for", 1, "-o", os.path.join(disk, "full"))
+    check(status and "No space left" in program.error_text(), program.error_text())
+    equal("files on the full disk", os.listdir(disk), ["fill"])
+
+
 @case("diff: two sessions of one program are compared; other programs and operations are refused in one line")
 def differences():
     def session(name, iterations, *options):

@@ -318,6 +318,19 @@ static void test_what_is_replaced(void **state)
 	snprintf(older, sizeof(older), "%s.1", path);
 	assert_int_equal(look(older, false).ticks, 1);
 	assert_int_equal(look(path, false).ticks, 0);
+	/* nothing was measured: the older one has its name again */
+	put(w = begin(&ring), tick(7));
+	session_writer_abandon(w);
+	w = begin(&ring);
+	session_writer_ring_provisional(w);
+	session_writer_abandon(w);
+	assert_int_equal(look(path, false).ticks, 1);
+	assert_int_equal(access(older, F_OK), -1);
+	w = begin(&ring);
+	session_writer_ring_provisional(w);
+	session_writer_keep(w);
+	session_writer_abandon(w);
+	assert_int_equal(look(older, false).ticks, 1);
 	store("no session at all, but longer than a header", 43);
 	assert_int_equal(session_writer_create_ring(&w, path, &ring), -EEXIST);
 	assert_int_equal(unlink(path), 0);

@@ -244,6 +244,7 @@ static void assert_records(int n)
 static void test_provisional(void **state)
 {
 	struct session_writer *w;
+	struct session_reader *r;
 	bool kept = false;
 	char left[512];
 	int status;
@@ -281,6 +282,18 @@ static void test_provisional(void **state)
 	assert_records(50);
 	snprintf(left, sizeof(left), "%s/%s", folder, other_name());
 	assert_int_equal(unlink(left), 0);
+	/* one that is kept from now on has its name even if the writer is killed */
+	if (!fork()) {
+		if (session_writer_create_provisional(&w, path, true) || session_writer_keep_now(w))
+			_exit(1);
+		append(w, 0, 10);
+		raise(SIGKILL);
+	}
+	assert_true(wait(&status) > 0 && WIFSIGNALED(status));
+	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
+	assert_int_equal(read_all(r), 10);
+	session_reader_close(r);
+	assert_string_equal(other_name(), "");
 	store("a letter\n", 9);
 	assert_int_equal(session_writer_create_provisional(&w, path, true), -EEXIST);
 	assert_string_equal(other_name(), "");

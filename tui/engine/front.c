@@ -102,19 +102,21 @@ static const char *recording_why(int err, const struct options *o)
 	}
 }
 
-/* Create the file of -o. */
-static int recording_create(struct front *f, const char *path, bool provisional)
+/* Create the file of -o. It stays only once something is measured. */
+static int recording_create(struct front *f, const char *path)
 {
 	const struct options *o = f->options;
 	const struct session_ring ring = {.bytes = o->ring_bytes, .keep_ns = o->ring_ns};
 
-	if (provisional)
-		return session_writer_create_provisional(&f->stream.recording, path, o->force);
+	int err;
+
 	if (!options_have_ring(o))
-		return o->force ? session_writer_create(&f->stream.recording, path)
-				: session_writer_create_new(&f->stream.recording, path);
+		return session_writer_create_provisional(&f->stream.recording, path, o->force);
 	model_limit(f->stream.model, RING_SLICE_BYTES, RING_SAMPLES);
-	return session_writer_create_ring(&f->stream.recording, path, &ring);
+	err = session_writer_create_ring(&f->stream.recording, path, &ring);
+	if (!err)
+		session_writer_ring_provisional(f->stream.recording);
+	return err;
 }
 
 struct front *front_new(const struct front_options *fo)
@@ -178,7 +180,8 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	if (!err && !fo->doctor)
 		err = parser_start(&f->parser, 0);
 	if (!err && fo->record) {
-		err = recording_create(f, fo->record, fo->provisional);
+		f->stream.provisional = fo->provisional;
+		err = recording_create(f, fo->record);
 		if (err)
 			snprintf(error, n, "-o %s: cannot write the session: %s", fo->record,
 				 recording_why(err, fo->options));
@@ -356,6 +359,19 @@ void front_recording_keep(struct front *f)
 {
 	if (f->stream.recording)
 		session_writer_keep(f->stream.recording);
+}
+
+void recording_begin(struct front *f)
+{
+	int err = f->stream.recording && !f->stream.provisional
+		      ? session_writer_keep_now(f->stream.recording)
+		      : 0;
+
+	if (!err)
+		return;
+	f->stream.recording_error = err;
+	front_message(f, "recording stopped: the older session cannot be replaced: %s",
+		      strerror(-err));
 }
 
 int front_recording_close(struct front *f)

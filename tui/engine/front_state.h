@@ -157,6 +157,7 @@ struct front_stream {
 	struct session_writer
 	    *recording; /* the file of -o, or an unnamed file for later snapshots */
 	int recording_error;
+	bool provisional;	      /* front_options.provisional */
 	struct session_writer *aside; /* gets all records, too, since front_aside_begin() */
 	int aside_error;
 	struct descent_driver *driver;
@@ -272,6 +273,9 @@ bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 void front_feed(struct front *f, const struct record *rec);
 /* The same for a note. */
 void front_note(struct front *f, enum note_level level, const char *text);
+
+/* front.c: something is measured from now on, so the file of -o stays, unless it is provisional. */
+void recording_begin(struct front *f);
 
 /* front_collector.c: the collector as a process. */
 int collector_start(struct front *f, const struct front_options *fo, uid_t uid, gid_t gid);

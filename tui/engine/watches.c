@@ -265,6 +265,7 @@ void watches_move(struct front *f)
 		if (!targets)
 			return;
 		f->going = true;
+		recording_begin(f);
 		front_request(f, &rec);
 	}
 }

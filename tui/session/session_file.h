@@ -25,19 +25,20 @@ struct session_writer;
  * -EBUSY: another peaktop is writing it.
  */
 int session_writer_create(struct session_writer **out, const char *path);
-/* Like session_writer_create(), but never replace a file: -EEXIST if the name exists. */
-int session_writer_create_new(struct session_writer **out, const char *path);
 /* Like session_writer_create(), but remove an older session instead of overwriting it, and follow
  * no symbolic link (-EINVAL). */
 int session_writer_create_again(struct session_writer **out, const char *path);
 /*
- * Like session_writer_create(), or with `replace` false like session_writer_create_new(), but
- * closing the session removes the file again unless session_writer_keep() was called. An older
- * session keeps its name and its content until a kept one is closed and takes its place; until then
- * the new one is a file .peaktop-XXXXXX beside it.
+ * Like session_writer_create(); with `replace` false, never replace a file (-EEXIST if the name
+ * exists). Closing the session removes the file again unless session_writer_keep() was called. An
+ * older session keeps its name and its content until a kept one is closed and takes its place;
+ * until then the new one is a file .peaktop-XXXXXX beside it.
  */
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace);
 void session_writer_keep(struct session_writer *w);
+/* The same, but the session takes the place of an older one at once, so that it can be read even if
+ * this process is killed. Returns 0 or a negative errno. */
+int session_writer_keep_now(struct session_writer *w);
 /* How much a ring keeps. */
 struct session_ring {
 	uint64_t bytes;	  /* the most that the file may take; 0: as much as keep_ns needs */
@@ -51,6 +52,9 @@ struct session_ring {
  */
 int session_writer_create_ring(struct session_writer **out, const char *path,
 			       const struct session_ring *ring);
+/* Closing this ring removes it, and gives a renamed session its name again, unless
+ * session_writer_keep() is called. */
+void session_writer_ring_provisional(struct session_writer *w);
 /* True once, when a ring stopped to grow because the disk is full: it overwrites its oldest
  * records sooner. */
 bool session_writer_take_limited(struct session_writer *w);

@@ -28,6 +28,7 @@ struct session_writer {
 	bool kept;
 	char *created;	/* the name of a provisional file, which is removed unless it is kept */
 	char *replaces; /* the older session whose place a kept file takes; NULL: none */
+	char *moved;	/* the new name of the older session of a ring; NULL: none */
 	int older;	/* with `replaces`: that file, locked until then */
 };
 
@@ -138,18 +139,6 @@ static int open_target(const char *path, int flags)
 	return err;
 }
 
-/* The same for a file that is overwritten: it is empty then. */
-static int open_existing(const char *path)
-{
-	int fd = open_target(path, 0), err;
-
-	if (fd < 0 || !(ftruncate(fd, 0) || fchmod(fd, 0600)))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
 static int open_new(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
@@ -161,23 +150,6 @@ static int open_new(const char *path)
 		return fd;
 	close(fd);
 	return err;
-}
-
-int session_writer_create_new(struct session_writer **out, const char *path)
-{
-	int fd = open_new(path);
-
-	return fd < 0 ? fd : writer_begin(out, fd);
-}
-
-int session_writer_create(struct session_writer **out, const char *path)
-{
-	int err = session_writer_create_new(out, path), fd;
-
-	if (err != -EEXIST)
-		return err;
-	fd = open_existing(path);
-	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
 /*
@@ -194,21 +166,24 @@ static int check_target(const char *path, int flags)
 	return 1;
 }
 
-/* Rename an older session to `name`; NULL: remove it. */
+/* Rename an older session to `name`; NULL: remove it. Returns 1, 0 if there is none, or a negative
+ * errno. */
 static int put_away(const char *path, const char *name)
 {
 	int err = check_target(path, O_NOFOLLOW);
 
 	if (err <= 0)
 		return err == -ELOOP ? -EINVAL : err;
-	return (name ? rename(path, name) : unlink(path)) ? -errno : 0;
+	return (name ? rename(path, name) : unlink(path)) ? -errno : 1;
 }
 
 int session_writer_create_again(struct session_writer **out, const char *path)
 {
-	int err = put_away(path, NULL);
+	int fd = put_away(path, NULL);
 
-	return err ? err : session_writer_create_new(out, path);
+	if (fd >= 0)
+		fd = open_new(path);
+	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
 int session_writer_create_ring(struct session_writer **out, const char *path,
@@ -216,29 +191,38 @@ int session_writer_create_ring(struct session_writer **out, const char *path,
 {
 	struct session_writer *w;
 	char older[PATH_MAX];
-	int err, fd;
+	int err, fd, moved;
 
 	/* so that a recorder that is started again loses nothing */
 	if (snprintf(older, sizeof(older), "%s.1", path) >= (int)sizeof(older))
 		return -ENAMETOOLONG;
-	err = put_away(path, older);
-	fd = err ? err : open_new(path);
+	moved = put_away(path, older);
+	fd = moved < 0 ? moved : open_new(path);
 	if (fd < 0)
 		return fd;
 	w = writer_new(fd);
 	if (!w)
 		return -ENOMEM;
+	w->kept = true;
+	w->created = strdup(path);
+	w->moved = moved ? strdup(older) : NULL;
 	err = ring_writer_new(&w->ring, fd, ring);
 	if (!err) {
 		*out = w;
 		return 0;
 	}
+	w->kept = false;
 	session_writer_abandon(w);
-	unlink(path);
 	return err;
 }
 
-/* Create a temporary file in the folder of `path`, so that it can be renamed to `path`. */
+void session_writer_ring_provisional(struct session_writer *w)
+{
+	w->kept = false;
+}
+
+/* Create a temporary file in the folder of `path`, locked as one of that name; it can be renamed to
+ * `path`. */
 static int temporary_beside(const char *path, char name[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -249,7 +233,9 @@ static int temporary_beside(const char *path, char name[PATH_MAX])
 	if (n >= PATH_MAX)
 		return -ENAMETOOLONG;
 	fd = mkostemp(name, O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0 || lock(fd))
+		return -errno;
+	return fd;
 }
 
 /* Sync the folder of a path: only then its new name is on the disk. */
@@ -310,9 +296,12 @@ static void remove_provisional(struct session_writer *w)
 {
 	struct stat here, made;
 
-	if (w->created && !w->kept && !fstat(w->fd, &made) && !stat(w->created, &here) &&
-	    here.st_ino == made.st_ino && here.st_dev == made.st_dev)
-		unlink(w->created);
+	if (!w->created || w->kept || fstat(w->fd, &made) || stat(w->created, &here) ||
+	    here.st_ino != made.st_ino || here.st_dev != made.st_dev || unlink(w->created))
+		return;
+	/* if this fails, the older session keeps the name that it was given */
+	if (w->moved && !rename(w->moved, w->created))
+		sync_folder(w->created);
 }
 
 /*
@@ -327,6 +316,27 @@ static int take_place(struct session_writer *w, int err)
 		err = -errno;
 	w->kept = !err;
 	return err ? err : sync_folder(w->replaces);
+}
+
+int session_writer_keep_now(struct session_writer *w)
+{
+	int err;
+
+	session_writer_keep(w);
+	err = take_place(w, 0);
+	if (err || !w->replaces)
+		return err;
+	close(w->older);
+	free(w->replaces);
+	w->replaces = NULL;
+	return 0;
+}
+
+int session_writer_create(struct session_writer **out, const char *path)
+{
+	int err = session_writer_create_provisional(out, path, true);
+
+	return err ? err : session_writer_keep_now(*out);
 }
 
 bool session_writer_take_limited(struct session_writer *w)
@@ -466,6 +476,7 @@ void session_writer_abandon(struct session_writer *w)
 		close(w->older);
 	free(w->created);
 	free(w->replaces);
+	free(w->moved);
 	ring_writer_free(w->ring);
 	container_indexer_free(w->indexer);
 	buf_release(&w->frame);
