@@ -355,6 +355,7 @@ def places_of_output():
     with NothingLeft(t.pid):
         status, program = run_peaktop("resume", before, "-p", t.pid, "--even-if-changed", "-o", full, "--json", *FAST)
     check(re.search("No space left", program.error_text()), program.error_text())
+    equal("lines of " + program.error_text(), len(program.error_text().splitlines()), 1)
     check(program.document()["status"], "no document")
     status, program = run_peaktop("descend", "-r", full, "--json")
     check(status in (0, 1, 4), "exit status %d: %s" % (status, program.error_text()))

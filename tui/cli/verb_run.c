@@ -77,8 +77,12 @@ int verb_killed(const struct model *m, int status)
 
 int verb_leave(struct front *f, const struct options *o, int status, int err)
 {
-	if (!err && o->output)
-		err = front_recording_close(f);
+	int unsaved = o->output ? front_recording_close(f) : 0;
+
+	if (unsaved && front_recording_stopped(f)) /* which was said */
+		status = status ? status : EXIT_NO_ANSWER;
+	else if (!err)
+		err = unsaved;
 	status = verb_killed(front_model(f), status);
 	verb_free(f);
 	return status ? status : output_status(err);

@@ -216,7 +216,9 @@ int verb_record(struct options *o)
 	status = run_status(&r);
 	err = front_recording_close(r.front);
 	if (err) {
-		fprintf(stderr, "peaktop: cannot write all of %s: %s\n", o->output, strerror(-err));
+		if (!front_recording_stopped(r.front))
+			fprintf(stderr, "peaktop: cannot write all of %s: %s\n", o->output,
+				strerror(-err));
 		status = EXIT_NO_ANSWER;
 	} else if (!o->quiet && !status) {
 		fprintf(stderr, "peaktop: session written to %s; open it with peaktop -r %s\n",

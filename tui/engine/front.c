@@ -374,6 +374,11 @@ void recording_begin(struct front *f)
 		      strerror(-err));
 }
 
+bool front_recording_stopped(const struct front *f)
+{
+	return f->stream.recording_error;
+}
+
 int front_recording_close(struct front *f)
 {
 	int err = f->stream.recording ? session_writer_close(f->stream.recording) : 0;

@@ -208,6 +208,8 @@ void front_announce_end(struct front *f);
 
 /* Close the recording with its index. Returns the first error of the file, or 0. */
 int front_recording_close(struct front *f);
+/* True if a message has said why the recording stopped. */
+bool front_recording_stopped(const struct front *f);
 /* The session is worth its file (front_options.provisional). */
 void front_recording_keep(struct front *f);
 /* Keep a note about a time of the session in the session. */

@@ -83,8 +83,9 @@ static void record_append(struct front *f, const struct record *rec)
 	if (!err)
 		return;
 	f->stream.recording_error = err;
-	front_message(f, "recording stopped: %s; the session can be opened up to this point",
-		      strerror(-err));
+	front_message(f, "%s%srecording stopped: %s; the session can be opened up to this point",
+		      f->options->output ? f->options->output : "",
+		      f->options->output ? ": " : "", strerror(-err));
 }
 
 static void feed(struct front *f, const struct record *from)
