@@ -213,6 +213,7 @@ int model_feed(struct model *m, const struct record *rec)
 	case REC_SAVED_PROFILE:
 	case REC_PARTS:
 	case REC_FOLLOWED:
+	case REC_OPEN_ASK:
 	case REC_INLINES:
 	case REC_WALK:
 	case REC_NEW_RETURN:

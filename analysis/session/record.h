@@ -86,6 +86,7 @@ enum record_type {
 	REC_SLOW_CALL, /* one call that was slower than usual, with what happened in it */
 	REC_QUESTION,  /* what the user asked of a descent, before it begins */
 	REC_FOLLOWED,  /* chains and critical are about these calls alone: --of, --peak */
+	REC_OPEN_ASK,  /* descend --open is about the open calls of this operation */
 	REC_SAVED_MAX,
 
 	/* live only: never in a file */
@@ -620,6 +621,7 @@ struct record {
 		struct rec_inlines inlines;
 		struct rec_walk walk;
 		struct rec_thread_snapshot snapshot;
+		struct rec_open_ask open_ask;
 		struct rec_thread thread;
 		struct rec_waits_head waits_head; /* of each event of record_waits.h */
 		struct rec_window window;

@@ -100,6 +100,10 @@ static STRUCT_TABLE(rec_descent,
 	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
 	FIELDS(rec_descent, sampled, part));
 
+static STRUCT_TABLE(rec_open_ask,
+	FIELDS(rec_open_ask, requested, syscall),
+	STRUCT(rec_open_ask, function, &rec_code_layout));
+
 static STRUCT_TABLE(rec_question,
 	FIELDS(rec_question, op, peak, peak_low_ns, peak_high_ns, slowest_ppm, start_ops),
 	FIELDS(rec_question, start_ops_given, decision_ops, maxcount_ppm, max_depth, max_sites),
@@ -292,6 +296,7 @@ const struct struct_layout *record_layout(unsigned int type)
 	    [REC_CLOCK] = &rec_clock_layout,
 	    [REC_SLOW_CALL] = &rec_slow_call_layout,
 	    [REC_QUESTION] = &rec_question_layout,
+	    [REC_OPEN_ASK] = &rec_open_ask_layout,
 	    [REC_INLINES] = &rec_inlines_layout,
 	    [REC_WALK] = &rec_walk_layout,
 	    [REC_THREAD_SNAPSHOT] = &rec_thread_snapshot_layout,

@@ -249,6 +249,13 @@ struct rec_stack_piece {
 	const uint64_t *words;
 };
 
+/* Which open calls the snapshots of SNAPSHOTS_FOR_OPEN are to show. */
+struct rec_open_ask {
+	const char *requested;	  /* as the user wrote it; "": all open calls */
+	const char *syscall;	  /* ""; else the name of a system call */
+	struct rec_code function; /* module 0: none */
+};
+
 /*
  * SNAPSHOTS_FOR_OPEN: one snapshot of each thread; an ACK with the round as its epoch says
  * that all were sent. SNAPSHOTS_FOR_WALK: repeated snapshots, until a request with `stop`.

@@ -11,6 +11,7 @@ struct open_calls {
 	struct record **snapshots; /* copies */
 	size_t nr, cap;
 	uint32_t round;
+	struct record *asked; /* NULL: no REC_OPEN_ASK came */
 };
 
 struct open_calls *open_calls_new(void)
@@ -30,6 +31,7 @@ void open_calls_free(struct open_calls *o)
 	if (!o)
 		return;
 	forget(o);
+	free(o->asked);
 	free(o->snapshots);
 	free(o);
 }
@@ -40,12 +42,21 @@ static bool is_before(const struct rec_thread_snapshot *a, const struct rec_thre
 	return a->asleep_ns != b->asleep_ns ? a->asleep_ns > b->asleep_ns : a->tid < b->tid;
 }
 
+static int take_ask(struct open_calls *o, const struct record *rec)
+{
+	free(o->asked);
+	o->asked = record_copy(rec);
+	return o->asked ? 0 : -ENOMEM;
+}
+
 int open_calls_feed(struct open_calls *o, const struct record *rec)
 {
 	const struct rec_thread_snapshot *snapshot = &rec->snapshot;
 	struct record *copy;
 	size_t i;
 
+	if (rec->type == REC_OPEN_ASK)
+		return take_ask(o, rec);
 	if (rec->type != REC_THREAD_SNAPSHOT || snapshot->reason != SNAPSHOTS_FOR_OPEN ||
 	    snapshot->round < o->round)
 		return 0;
@@ -68,6 +79,11 @@ int open_calls_feed(struct open_calls *o, const struct record *rec)
 uint32_t open_calls_round(const struct open_calls *o)
 {
 	return o->round;
+}
+
+const struct rec_open_ask *open_calls_asked(const struct open_calls *o)
+{
+	return o->asked ? &o->asked->open_ask : NULL;
 }
 
 size_t open_calls_nr(const struct open_calls *o)

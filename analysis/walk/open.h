@@ -19,11 +19,13 @@ struct open_calls;
 struct open_calls *open_calls_new(void);
 void open_calls_free(struct open_calls *o);
 /*
- * Takes REC_THREAD_SNAPSHOT and ignores other records. The first snapshot of a new round
- * drops the older rounds. Returns 0 or -ENOMEM.
+ * Takes REC_OPEN_ASK and REC_THREAD_SNAPSHOT, and ignores other records. The first snapshot of a
+ * new round drops the older rounds. Returns 0 or -ENOMEM.
  */
 int open_calls_feed(struct open_calls *o, const struct record *rec);
 uint32_t open_calls_round(const struct open_calls *o);
+/* The REC_OPEN_ASK of the stream; NULL: none was asked for. */
+const struct rec_open_ask *open_calls_asked(const struct open_calls *o);
 /* The open calls of the last round, asleep for the longest time first. */
 size_t open_calls_nr(const struct open_calls *o);
 const struct rec_thread_snapshot *open_calls_at(const struct open_calls *o, size_t i);

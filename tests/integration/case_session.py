@@ -90,6 +90,9 @@ def bytes_of_live_and_replay():
             # the session knows what the answer was asked for with
             ("record", "watch", "-f", "serve", "--for", 2, "--resolution", 8, "--all-peaks"),
             ("descend", "descend", "-f", "serve", "--timeout", 20, "--resolution", 1),
+            ("descend", "descend", "--open"),
+            ("descend", "descend", "--open", "-f", "serve"),
+            ("descend", "descend", "--open", "-f", "syscall:clock_nanosleep"),
             ("chains", "chains", "--for", 2, "--per-process"),
             ("chains", "chains", "--for", 2, "--rsp-compat"),
             ("critical", "critical", "--for", 2, "--rsp-compat"),

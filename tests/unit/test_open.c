@@ -57,6 +57,23 @@ static void test_rounds(void **state)
 	open_calls_free(o);
 }
 
+/* What was asked is kept, with its own copy of the text; the last one counts. */
+static void test_asked(void **state)
+{
+	char text[] = "syscall:read";
+	struct record ask = {.type = REC_OPEN_ASK, .open_ask = {.requested = text, .syscall = ""}};
+	struct open_calls *o = open_calls_new();
+
+	assert_null(open_calls_asked(o));
+	assert_int_equal(open_calls_feed(o, &ask), 0);
+	ask.open_ask.syscall = "read";
+	assert_int_equal(open_calls_feed(o, &ask), 0);
+	memset(text, 'x', sizeof(text) - 1);
+	assert_string_equal(open_calls_asked(o)->requested, "syscall:read");
+	assert_string_equal(open_calls_asked(o)->syscall, "read");
+	open_calls_free(o);
+}
+
 static void test_matches(void **state)
 {
 	const struct rec_frame frames[] = {
@@ -105,9 +122,9 @@ static void test_may_match(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds),
-					   cmocka_unit_test(test_matches),
-					   cmocka_unit_test(test_may_match)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_rounds), cmocka_unit_test(test_asked),
+	    cmocka_unit_test(test_matches), cmocka_unit_test(test_may_match)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

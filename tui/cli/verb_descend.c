@@ -435,6 +435,8 @@ static int descend_file(struct options *o)
 	report = descend_report_of(r);
 	if (!report.op && walker_asked(replay_walker(r)))
 		return replay_leave(r, verb_killed(report.model, verb_walk_replayed(r, o)), 0);
+	if (!report.op && open_calls_asked(replay_open_calls(r)))
+		return replay_leave(r, verb_killed(report.model, verb_open_replayed(r, o)), 0);
 	if (!report.op && !driver_question(replay_driver(r)))
 		return replay_leave(r, EXIT_NO_ANSWER, no_descent(r, o));
 	if (!report.op) {

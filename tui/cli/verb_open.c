@@ -28,6 +28,9 @@ static void take_snapshots_now(struct front *f, struct open_report *r, const str
 		verb_turn(f);
 	if (!front_ready(f) || !front_found(f, &r->ask.function))
 		return;
+	front_ask_open(f, &(struct rec_open_ask){.requested = r->what ? r->what : "",
+						 .syscall = r->ask.syscall ? r->ask.syscall : "",
+						 .function = r->ask.function});
 	round = front_take_snapshots(f, 0);
 	while (!front_snapshots_complete(f, round) && until(f, end))
 		verb_turn(f);
@@ -89,4 +92,28 @@ int verb_open(struct options *o)
 		status = EXIT_NO_ANSWER;
 	err = print_answer(&r, o, front_nothing_to_do(f));
 	return verb_leave(f, o, status, err);
+}
+
+struct open_report open_report_of(struct replay *r)
+{
+	const struct rec_open_ask *ask = open_calls_asked(replay_open_calls(r));
+	struct open_report report = {
+	    .model = replay_model(r), .names = replay_driver(r), .calls = replay_open_calls(r)};
+
+	if (!ask)
+		return report;
+	report.what = ask->requested[0] ? ask->requested : NULL;
+	report.ask.function = ask->function;
+	report.ask.syscall = ask->syscall[0] ? ask->syscall : NULL;
+	return report;
+}
+
+int verb_open_replayed(struct replay *r, const struct options *o)
+{
+	struct open_report report = open_report_of(r);
+	int err = print_answer(&report, o, false);
+
+	if (err)
+		return output_status(err);
+	return open_report_nr(&report) ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }

@@ -10,6 +10,7 @@
 #include "tui/cli/script.h"
 #include "tui/cli/script_session.h"
 #include "tui/cli/verb_descend.h"
+#include "tui/cli/verb_open.h"
 #include "tui/cli/verb_walk.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/replay.h"
@@ -178,6 +179,11 @@ static int export_json(struct replay *r, const struct output_options *oo)
 		return output_descend_json(&report, oo, stdout);
 	if (walker_asked(walk.walker))
 		return output_walk_json(&walk, oo, stdout);
+	if (open_calls_asked(replay_open_calls(r))) {
+		struct open_report open = open_report_of(r);
+
+		return output_open_json(&open, oo, stdout);
+	}
 	if (waits.waits) {
 		waits_flush(waits.waits);
 		return output_chains_json(&waits, oo, stdout);

@@ -166,6 +166,9 @@ bool front_snapshots_complete(const struct front *f, uint32_t round);
 /* The open calls according to the last round of snapshots. */
 struct open_calls;
 const struct open_calls *front_open_calls(const struct front *f);
+/* Put into the stream which open calls are asked for, so that a replay shows them. */
+struct rec_open_ask;
+void front_ask_open(struct front *f, const struct rec_open_ask *ask);
 /* True if the function that -f names was found (with its place in `function`), or if -f names none
  * (`function` is unchanged). */
 struct rec_code;

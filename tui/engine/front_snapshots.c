@@ -166,6 +166,11 @@ uint32_t front_take_snapshots(struct front *f, uint32_t op)
 	return round;
 }
 
+void front_ask_open(struct front *f, const struct rec_open_ask *ask)
+{
+	front_feed(f, &(struct record){.type = REC_OPEN_ASK, .open_ask = *ask});
+}
+
 const struct open_calls *front_open_calls(const struct front *f)
 {
 	return f->stream.open_calls;

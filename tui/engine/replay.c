@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/walk/open.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"
 #include "tui/engine/told_call.h"
@@ -23,6 +24,7 @@ struct replay {
 	struct descent_driver *driver;
 	struct walker *walker;
 	struct wait_driver *waits;
+	struct open_calls *open_calls;
 	struct told_calls told;
 	struct waits_config waits_config;
 	uint64_t at_ns, total_ns, interval_ns;
@@ -53,7 +55,8 @@ int replay_open(struct replay **out, const char *path, char *why, size_t n)
 
 	if (!r || !(r->model = model_new()) || !(r->driver = driver_new(NULL)) ||
 	    !(r->walker = walker_new(r->driver, NULL)) ||
-	    !(r->waits = wait_driver_new(r->driver, NULL)) || told_calls_init(&r->told)) {
+	    !(r->waits = wait_driver_new(r->driver, NULL)) || !(r->open_calls = open_calls_new()) ||
+	    told_calls_init(&r->told)) {
 		replay_free(r);
 		snprintf(why, n, "out of memory");
 		return EXIT_NO_ANSWER;
@@ -83,6 +86,7 @@ void replay_free(struct replay *r)
 		session_reader_close(r->reader);
 	walker_free(r->walker);
 	wait_driver_free(r->waits);
+	open_calls_free(r->open_calls);
 	driver_free(r->driver);
 	told_calls_release(&r->told);
 	model_free(r->model);
@@ -110,6 +114,11 @@ struct wait_driver *replay_waits(struct replay *r)
 	return r->waits;
 }
 
+const struct open_calls *replay_open_calls(const struct replay *r)
+{
+	return r->open_calls;
+}
+
 const struct told_calls *replay_told(const struct replay *r)
 {
 	return &r->told;
@@ -126,11 +135,13 @@ int replay_rewind(struct replay *r)
 	struct descent_driver *d = driver_new(NULL);
 	struct walker *w = d ? walker_new(d, NULL) : NULL;
 	struct wait_driver *waits = w ? wait_driver_new(d, NULL) : NULL;
-	struct model *m = waits ? model_new() : NULL;
+	struct open_calls *open = waits ? open_calls_new() : NULL;
+	struct model *m = open ? model_new() : NULL;
 	struct told_calls told = {0};
 
 	if (!m || told_calls_init(&told)) {
 		model_free(m);
+		open_calls_free(open);
 		wait_driver_free(waits);
 		walker_free(w);
 		driver_free(d);
@@ -139,9 +150,11 @@ int replay_rewind(struct replay *r)
 	model_list_all_peaks(m, model_lists_all_peaks(r->model));
 	walker_free(r->walker);
 	wait_driver_free(r->waits);
+	open_calls_free(r->open_calls);
 	driver_free(r->driver);
 	told_calls_release(&r->told);
 	r->told = told;
+	r->open_calls = open;
 	r->walker = w;
 	r->waits = waits;
 	wait_driver_configure(waits, &r->waits_config);
@@ -181,6 +194,8 @@ int64_t replay_advance(struct replay *r, uint64_t until_ns)
 		driver_take(r->driver, rec);
 		walker_take(r->walker, rec);
 		wait_driver_take(r->waits, rec);
+		if (open_calls_feed(r->open_calls, rec))
+			return -ENOMEM;
 		if (told_calls_take(&r->told, rec) == -ENOMEM)
 			return -ENOMEM;
 		if (rec->type == REC_META && rec->meta.interval_ns)

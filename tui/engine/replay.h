@@ -27,6 +27,9 @@ struct wait_driver *replay_waits(struct replay *r);
 /* The slow calls up to the present time (tui/engine/told_call.h). */
 struct told_calls;
 const struct told_calls *replay_told(const struct replay *r);
+/* What descend --open showed. */
+struct open_calls;
+const struct open_calls *replay_open_calls(const struct replay *r);
 /* How to analyse the waits; call this before replay_advance(). */
 void replay_configure_waits(struct replay *r, const struct waits_config *config);
 /*
