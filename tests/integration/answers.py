@@ -18,6 +18,7 @@ import os
 import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,22 @@ def readable(changes):
         yield from ("+ " + line for line in new)
 
 
+def version_of(name):
+    """The format version of a session's writer, and whether it is a ring."""
+    unpacked = subprocess.run(["zstd", "-q", "-d", "-c", packed(name)], stdout=subprocess.PIPE, check=True).stdout
+    major, minor, _, _, segment = struct.unpack("<HHHHI", unpacked[8:20])
+    return "%d.%d%s" % (major, minor, " ring" if segment else "")
+
+
+def missing_versions(found):
+    """Format versions, of all that were ever written, of which no session named formats.* is kept."""
+    with open(os.path.join(TOP, "analysis", "session", "container.h")) as f:
+        major, minor, ring = (int(number) for number in re.findall(r"CONTAINER_(?:MAJOR|MINOR|RING_MINOR) = (\d+)", f.read()))
+    wanted = {"%d.%d" % (major, m) for m in range(minor + 1)} | {"%d.%d ring" % (major, m) for m in range(ring, minor + 1)}
+    kept = {version_of(name) for name in found if name.startswith("formats.")}
+    return sorted(wanted - kept)
+
+
 def wrong_files(found):
     """Sessions without a golden, goldens without a session, and sessions that are too large: lines."""
     sizes = {f[:-len(".peaktop.zst")]: os.path.getsize(os.path.join(ANSWERS, f)) for f in os.listdir(ANSWERS) if f.endswith(".peaktop.zst")}
@@ -134,6 +151,7 @@ def wrong_files(found):
     yield from ("%s has %d bytes, at most %d are allowed" % (name, size, MOST_BYTES) for name, size in sizes.items() if size > MOST_BYTES)
     if sum(sizes.values()) > MOST_BYTES_TOGETHER:
         yield "all sessions have %d bytes, at most %d are allowed" % (sum(sizes.values()), MOST_BYTES_TOGETHER)
+    yield from ("no session formats.* of format version " + version for version in missing_versions(found))
     if not found:
         yield "there are no answers"
 
@@ -142,7 +160,7 @@ def check(peaktop):
     found = names()
     print("1..%d" % (len(found) + 1))
     files, failed = list(wrong_files(found)), 0
-    print("%s 1 - each session has a golden, and none is too large%s" % ("not ok" if files else "ok", ": %d wrong: %s" % (len(files), "; ".join(files[:5])) if files else ""))
+    print("%s 1 - each session has a golden, none is too large, and there is one of each format version ever written%s" % ("not ok" if files else "ok", ": %d wrong: %s" % (len(files), "; ".join(files[:5])) if files else ""))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, (name, changes) in enumerate(zip(found, pool.map(lambda name: compare(peaktop, name), found)), 2):
             lines = list(readable(changes))
