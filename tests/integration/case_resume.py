@@ -166,6 +166,9 @@ def of_the_same_name():
     notes = program.document()["notes"]
     check(any("goes on with a saved one" in note for note in notes), notes)
     check(not any("another build" in note for note in notes), notes)
+    # the copy has no names: those of the session hold
+    ftree = json.dumps(program.document()["ftree"])
+    check('"link1"' in ftree and "descend_chain+0x" not in json.dumps(program.document()["function"]), ftree)
     t.end()
     t = Target(other, 300, 1000, 1, "s:500:1")
     t.go()

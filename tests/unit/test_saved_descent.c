@@ -70,6 +70,20 @@ static void save(const char *build_id, const char *library_build_id)
 	    {.type = REC_MODULE, .module = {.module = 2, .path = "/lib/work.so", .size = 2000}},
 	    {.type = REC_BUILD_ID, .build_id = {.module = 1, .build_id = build_id}},
 	    {.type = REC_BUILD_ID, .build_id = {.module = 2, .build_id = library_build_id}},
+	    {.type = REC_SYMBOL,
+	     .symbol = {.module = 1,
+			.offset = FUNCTION,
+			.symbol = "serve",
+			.function = "serve",
+			.file = "",
+			.parameters = ""}},
+	    {.type = REC_SYMBOL,
+	     .symbol = {.module = 2,
+			.offset = CALLEE,
+			.symbol = "work",
+			.function = "work",
+			.file = "",
+			.parameters = ""}},
 	    {.type = REC_DESCENT, .descent = question(OLD_OP, 1)},
 	    {.type = REC_FNODE,
 	     .fnode = {.op = OLD_OP,
@@ -200,6 +214,32 @@ static void end(struct front *f, struct saved_descent *s)
 {
 	saved_descent_free(s);
 	front_free(f);
+}
+
+/*
+ * A stripped copy of the same build: the session's names of its functions hold in this run, those of
+ * other modules are left to the parser. A program that has its names keeps them.
+ */
+static void test_names_of_a_stripped_copy(void **state)
+{
+	struct watch watch = {.module = 2, .offset = FUNCTION, .symbol = (char[]){""}};
+	struct saved_descent *s;
+	struct front *f;
+
+	for (int stripped = 0; stripped < 2; stripped++) {
+		save("aabb", "ccdd");
+		s = read_bytes();
+		f = run(&same);
+		calls(f, 10 * MS);
+		watch.symbol = stripped ? (char[]){""} : (char[]){"serve"};
+		f->watches.list[0] = &watch;
+		f->watches.nr = 1;
+		goes_on(f, s);
+		f->watches.nr = 0;
+		assert_int_equal(!!driver_symbol(front_driver(f), 2, FUNCTION), stripped);
+		assert_null(driver_symbol(front_driver(f), 1, CALLEE));
+		end(f, s);
+	}
 }
 
 static void test_goes_on_with_other_numbers(void **state)
@@ -413,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_goes_on_with_other_numbers),
+	    cmocka_unit_test(test_names_of_a_stripped_copy),
 	    cmocka_unit_test(test_keeps_the_choice_of_threads),
 	    cmocka_unit_test(test_another_distribution),
 	    cmocka_unit_test(test_other_programs_are_refused),

@@ -140,6 +140,10 @@ bool driver_names(struct descent_driver *d);
 /* The name of a place; NULL if it is not known. Valid until the next record. */
 const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32_t module,
 					  uint64_t offset);
+/* Calls `emit` with a REC_SYMBOL for each place of which the name is known, until it returns an
+ * error, which is returned. */
+int driver_symbols(const struct descent_driver *d, int (*emit)(void *ctx, const struct record *rec),
+		   void *ctx);
 /* The base name of a module, "" if unknown. */
 const char *driver_module(const struct descent_driver *d, uint32_t module);
 /* What tells whether a module of another session is the same file. */

@@ -42,6 +42,21 @@ const struct driver_symbol *driver_symbol(const struct descent_driver *d, uint32
 	return s && s->function ? s : NULL;
 }
 
+int driver_symbols(const struct descent_driver *d, int (*emit)(void *ctx, const struct record *rec),
+		   void *ctx)
+{
+	struct record rec = {.type = REC_SYMBOL};
+	int err = 0;
+
+	for (size_t i = 0; i < d->nr_symbols && !err; i++) {
+		if (!d->symbols[i].copy)
+			continue;
+		rec.symbol = *d->symbols[i].copy;
+		err = emit(ctx, &rec);
+	}
+	return err;
+}
+
 /* The table entry of a place; creates one if there is none. Its texts are NULL until REC_SYMBOL
  * arrives. */
 static struct driver_symbol *entry_of(struct descent_driver *d, uint32_t module, uint64_t offset)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/latency/profile_record.h"
 #include "analysis/latency/threads.h"
 #include "analysis/session/frame.h"
@@ -156,19 +157,13 @@ static bool runs_the_program(const struct saved_descent *s, const struct front *
 
 static void refuse_program(struct front *f)
 {
-	const char *exe = model_target(f->stream.model, 0)->exe;
-
-	if (f->resume_waits)
-		front_fail(f, EXIT_USAGE,
-			   "resume: the session is of another program, %s, which the command did "
-			   "not execute (it ran %s); give a command that executes the program that "
-			   "was saved",
-			   f->resumes->exe, exe);
-	else
-		front_fail(f, EXIT_USAGE,
-			   "resume: the session is of another program, %s, and this process runs "
-			   "%s; give a process of the program that was saved",
-			   f->resumes->exe, exe);
+	front_fail(f, EXIT_USAGE,
+		   f->resume_waits
+		       ? "resume: the session is of another program, %s, which the command did not "
+			 "execute (it ran %s); give a command that executes the program"
+		       : "resume: the session is of another program, %s, and this process runs %s; "
+			 "give a process of the program that was saved",
+		   f->resumes->exe, model_target(f->stream.model, 0)->exe);
 	f->resume_refused = true;
 }
 
@@ -321,6 +316,7 @@ struct restore {
 	struct front *front;
 	const struct rec_descent *ask;
 	struct saved_node *node; /* DESCENT_MAX_NODES */
+	bool nameless;		 /* the file of f0 has no name for it: it is a stripped copy */
 	unsigned int fnodes;
 	unsigned int moved; /* of these, functions that were found again by name */
 	unsigned int gone;
@@ -390,6 +386,26 @@ static bool move_node(const struct restore *r, struct rec_fnode *n)
 	return saved_places_function(places, &n->callee);
 }
 
+/* Give a stripped copy the names that the session has of its build. False: not of this module. */
+static bool move_name(const struct restore *r, struct rec_symbol *name)
+{
+	struct rec_code here = {name->module, name->offset};
+
+	if (!r->nameless || saved_places_is_rebuilt(r->s->places, name->module) ||
+	    !saved_places_function(r->s->places, &here))
+		return false;
+	name->module = here.module;
+	return here.module == r->ask->function.module;
+}
+
+static bool is_nameless(const struct front *f, struct rec_code f0)
+{
+	return any_of(i, f->watches.nr,
+		      f->watches.list[i]->module == f0.module &&
+			  f->watches.list[i]->offset == f0.offset && f->watches.list[i]->symbol &&
+			  !f->watches.list[i]->symbol[0]);
+}
+
 static int restore_one(void *ctx, const struct record *from)
 {
 	struct restore *r = ctx;
@@ -400,6 +416,9 @@ static int restore_one(void *ctx, const struct record *from)
 			return 0;
 		r->fnodes++;
 		r->moved += saved_places_is_rebuilt(r->s->places, from->fnode.callee.module);
+	} else if (rec.type == REC_SYMBOL) {
+		if (!move_name(r, &rec.symbol))
+			return 0;
 	} else if (rec.type == REC_SAVED_PROFILE) {
 		rec.profile.op = r->ask->op;
 	} else if (rec.type != REC_NOTE) {
@@ -465,6 +484,7 @@ int saved_descent_begin(const struct saved_descent *s, struct front *f,
 	r.node = calloc(DESCENT_MAX_NODES, sizeof(*r.node));
 	if (!r.node)
 		return -ENOMEM;
+	r.nameless = is_nameless(f, ask->function);
 	err = driver_begin(f->stream.driver, ask);
 	if (!err)
 		err = each(s, find_node, &r);

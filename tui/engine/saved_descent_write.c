@@ -24,23 +24,6 @@ static int write_one(void *ctx, const struct record *rec)
 	return frame_encode(w->out, rec, w->frames++);
 }
 
-/* Write a fnode, and before it the name of its function, by which another build has it. */
-static int write_fnode(void *ctx, const struct record *rec)
-{
-	struct writer *w = ctx;
-	struct rec_code f = rec->fnode.callee;
-	const struct driver_symbol *name = driver_symbol(w->driver, f.module, f.offset);
-	const struct record named = {.type = REC_SYMBOL,
-				     .symbol = {.module = f.module,
-						.offset = f.offset,
-						.symbol = name ? name->symbol : "",
-						.function = name ? name->function : "",
-						.file = ""}};
-	int err = name ? write_one(w, &named) : 0;
-
-	return err ? err : write_one(w, rec);
-}
-
 static int write_modules(struct writer *w)
 {
 	const struct descent_driver *d = w->driver;
@@ -155,6 +138,9 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, c
 			return err;
 	}
 	err = write_modules(&w);
+	/* by their names another build has the functions, and a stripped copy their names */
+	if (!err)
+		err = driver_symbols(d, write_one, &w);
 	if (!err && model_choice(m)->nr)
 		err = write_choice(&w, model_choice(m));
 	if (!err)
@@ -169,7 +155,7 @@ int saved_descent_write(const struct descent_driver *d, const struct model *m, c
 	if (!err)
 		err = write_one(&w, &rec);
 	if (!err)
-		err = descent_save(driver_descent(d), write_fnode, &w);
+		err = descent_save(driver_descent(d), write_one, &w);
 	rec.type = REC_SAVED_PROFILE;
 	profile_to_record(descent_start_profile(driver_descent(d)), driver_asked(d)->op, &buckets,
 			  &rec.profile);
