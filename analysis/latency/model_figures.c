@@ -62,9 +62,9 @@ static double mean_error(const struct profile *p, double seen)
 
 /*
  * Latencies below a third of the correction are only a quarter of what was measured
- * (bpf/measure.h); latencies below their error may as well be 0.
+ * (bpf/measure.h); latencies that differ by less than their error may as well be equal.
  */
-uint64_t model_measurable_ns(const struct op_state *op)
+uint64_t model_blur_ns(const struct op_state *op)
 {
 	uint64_t third = op->correction_ns / 3;
 
@@ -73,11 +73,22 @@ uint64_t model_measurable_ns(const struct op_state *op)
 	return third > op->pub.error_ns ? third : op->pub.error_ns;
 }
 
+/*
+ * Latencies below three quarters of the correction may as well be 0: in programs, whose caches are
+ * colder than those of the calibration, probes take up to 1.75 times as long.
+ */
+static uint64_t measurable_ns(const struct op_state *op)
+{
+	uint64_t blur = model_blur_ns(op), most = op->correction_ns * 3 / 4;
+
+	return blur && blur < most ? most : blur;
+}
+
 static void set_measurable(const struct model *m, struct op_state *op)
 {
 	const struct profile *p = &op->pub.total;
 
-	op->pub.measurable_ns = model_measurable_ns(op);
+	op->pub.measurable_ns = measurable_ns(op);
 	op->pub.correction_ns = op->correction_ns;
 	op->pub.ticks = op->ticks;
 	op->pub.sampled_share = op->ticks ? (double)op->ticks_in / (double)op->ticks : -1;
@@ -98,7 +109,7 @@ static void set_intervals(const struct model *m, struct op_state *op)
 	op->pub.mean_ns = op->pub.mean_low_ns = op->pub.mean_high_ns =
 	    ratio((double)p->sum_ns, (double)p->calls);
 	op->pub.total_low_ns = op->pub.total_high_ns = (double)p->sum_ns;
-	if (op->scale.gap <= 0 || !p->calls)
+	if (op->scale.gap + op->scale.unknown_ns <= 0 || !p->calls)
 		return;
 	/* a function may have been armed late; the others are measured from the start */
 	op->scale.watched_ns =

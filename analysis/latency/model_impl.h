@@ -215,7 +215,7 @@ void model_op_free(struct op_state *op);
 /* Brings the figures in op->pub that do not depend on peaks up to date: model_figures.c. */
 void model_set_figures(const struct model *m, struct op_state *op);
 /* Returns the latency below which calls cannot be told from empty ones; 0: no such limit. */
-uint64_t model_measurable_ns(const struct op_state *op);
+uint64_t model_blur_ns(const struct op_state *op);
 /* Returns the figure for op->pub.lock_share: model_futex.c. */
 double model_lock_share(const struct op_state *op);
 /* From now on the peaks keep their numbers, which somebody sees. */

@@ -46,7 +46,10 @@ static struct weight slice_weight(struct op_state *op, const struct rec_profile 
 
 	if (rec->armed_ns >= length) {
 		op->weight = weight_make(1, 1);
-		op->scale.seen += (double)seen;
+		if (has_clocks(rec))
+			scale_gap(&op->scale, rec, seen);
+		else
+			op->scale.seen += (double)seen;
 	} else if (rec->armed_ns && !has_clocks(rec)) {
 		op->weight = weight_make(length, rec->armed_ns);
 		op->scale.seen += (double)seen;
@@ -61,6 +64,8 @@ static struct weight slice_weight(struct op_state *op, const struct rec_profile 
 		op->scale.seen += (double)seen;
 		gap = (double)seen * ((double)op->weight.num / (double)op->weight.den - 1);
 		scale_guess(&op->scale, gap > 0 ? (uint64_t)gap : 0);
+		if (seen && gap <= 0)
+			scale_unknown(&op->scale, length - rec->armed_ns);
 	}
 	return op->weight;
 }
@@ -320,6 +325,8 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	op->seen = seen_profile;
 	if (tail < 0)
 		scale_guess(&op->scale, like.calls);
+	if (tail < 0 && has_clocks(rec))
+		scale_unknown(&op->scale, length);
 	return err;
 }
 

@@ -26,7 +26,7 @@ static void find_shadows(const struct model *m, const struct op_state *op,
 			 struct peak_tracker *tracker, struct present_peaks *f)
 {
 	const struct shadow_host host = {
-	    .measurable_ns = (double)model_measurable_ns(op),
+	    .blur_ns = (double)model_blur_ns(op),
 	    .page_fault_ns = (double)model_constant_ns(m, "page fault"),
 	};
 	struct weighted_calls calls;

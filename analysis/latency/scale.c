@@ -35,6 +35,11 @@ static const double least_ratio =
 static const double useless_error =
     0.5; /* an estimate with this error is not used beside a better one */
 static const double least_call_ns = 1;
+/*
+ * In a target probes may take up to this multiple of their calibrated cost, because the loop of the
+ * calibration keeps the caches warm and other work does not.
+ */
+static const double most_ratio = 2;
 static const double interval_95 = 1.96;
 enum {
 	MIN_CALLS = 8,
@@ -50,10 +55,10 @@ static double square(double x)
 
 /*
  * The time of the probes in a burst, the calibrated part of it that was not timed in the target,
- * and the least time of a call without them.
+ * the least time of a call without them, and how much more the probes may have taken.
  */
 struct took {
-	double all, calibrated, least;
+	double all, calibrated, least, more;
 };
 
 /* Returns the CPU time from call to call without the probes. */
@@ -72,7 +77,7 @@ static double per_cpu(const struct scale_pace *p, double *error)
 	double unsure =
 	    hypot(probe_error * p->calibrated, burst_error * p->probes / sqrt(p->bursts));
 	double net = p->cpu - p->probes, least = fmax(p->least, p->calls * least_call_ns);
-	double low = fmax(net - unsure, least), high = net + unsure;
+	double low = fmax(net - p->more - unsure, least), high = net + unsure;
 
 	if (net < 2 * least)
 		high = fmax(high, least + 3 * unsure);
@@ -93,6 +98,7 @@ static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst
 	all->probes += burst->probes;
 	all->calibrated += burst->calibrated;
 	all->least += burst->least;
+	all->more += burst->more;
 	all->bursts++;
 	if (fabs(net_of_call(burst) - net_of_call(all)) >
 	    distinct_share * burst->probes / burst->calls)
@@ -126,7 +132,8 @@ static double measured_latency(const struct rec_profile *r)
  * readings. If the cost of the probes was timed on a helper and not in the target, perhaps while
  * the host was busier, scale it down by as much as most calls were shorter. If it was timed in the
  * target, a longer measured latency proves time of the call itself: half of the way of a pair of
- * probes through the kernel lies between the clock readings.
+ * probes through the kernel lies between the clock readings. But if it is not longer than
+ * `most_ratio` times that part, it may be all probe: then the probes cost more than is known.
  */
 static struct took probes_took(const struct rec_profile *r)
 {
@@ -137,9 +144,11 @@ static struct took probes_took(const struct rec_profile *r)
 		took.calibrated *= fmin(fmax(measured / inside, least_ratio), 1);
 	took.all = took.calibrated + (double)r->program_ns;
 	half = r->calls ? took.calibrated / (double)r->calls / 2 : 0;
+	if (r->program_ns && measured > inside && measured < inside * most_ratio)
+		took.more = took.calibrated * (most_ratio - 1);
 	/* not if the entry is single-stepped, nor if the calls sleep */
-	if (r->program_ns && half > inside * 0.8 && half < inside * 2 &&
-	    r->switch_calls * 10 < r->run_calls)
+	else if (r->program_ns && half > inside * 0.8 && half < inside * 2 &&
+		 r->switch_calls * 10 < r->run_calls)
 		took.least = measured * (1 - bucket_error) - half * (1 + probe_error);
 	return took;
 }
@@ -160,6 +169,7 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 					  .probes = took.all * share,
 					  .calibrated = took.calibrated * share,
 					  .least = took.least * paced,
+					  .more = took.more * share,
 					  .bursts = 1};
 
 		rates.cpu_known = true;
@@ -177,6 +187,7 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 					       .cpu = (double)r->armed_cpu_ns,
 					       .probes = took.all,
 					       .calibrated = took.calibrated,
+					       .more = took.more,
 					       .bursts = 1};
 
 		rates.all_known = true;
@@ -361,16 +372,35 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 	return gap_by_wall(rates, r, -1, same);
 }
 
+/*
+ * Returns the calls of the gap by the CPU time of a call with its probes in it. Probes only slow a
+ * target down: there were at least as many calls.
+ */
+static double least_of_gap(const struct rec_profile *r, double calls)
+{
+	double paced = (double)r->run_calls + (double)r->switch_calls;
+	double cpu = (double)r->run_ns + (double)r->switch_cpu_ns;
+
+	if (paced >= MIN_CALLS && cpu > 0 && callers_known(r, calls))
+		return (double)r->gap_cpu_ns * paced / cpu;
+	return 0;
+}
+
 double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 {
 	double calls = (double)seen, now, before, same, same_before, chance;
 	struct scale_rates rates;
 
 	s->seen += calls;
-	if (!seen || rec->armed_ns < ARMED_MIN_NS || rec->end_ns - rec->start_ns <= rec->armed_ns)
+	if (!seen || rec->armed_ns < ARMED_MIN_NS)
 		return 0;
 	rates = rates_of(s, rec, calls);
 	spread_rates(s, &rates);
+	if (rec->end_ns - rec->start_ns <= rec->armed_ns) {
+		s->last = rates;
+		s->has_last = true;
+		return 0;
+	}
 	now = before = gap_by(&rates, rec, calls, &same);
 	if (s->has_last && s->last.cpu_known == rates.cpu_known) {
 		before = gap_by(&s->last, rec, calls, &same_before);
@@ -384,6 +414,7 @@ double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t seen)
 	s->bursts++;
 	s->busy_ns += (double)(rec->end_ns - rec->start_ns);
 	s->gap += now;
+	s->least += fmin(least_of_gap(rec, calls), now);
 	s->error += same;
 	s->variance += square(now) * (square(chance) + 1 / calls + square(clock_error));
 	return now;
@@ -418,11 +449,17 @@ void scale_guess(struct scale *s, uint64_t calls)
 	s->variance += square((double)calls * guess_error);
 }
 
+void scale_unknown(struct scale *s, uint64_t ns)
+{
+	s->unknown_ns += (double)ns;
+}
+
 void scale_interval(const struct scale *s, double *low, double *high)
 {
-	double share, rare = 0;
+	double share, chance, rare = 0;
 
 	*low = *high = s->seen;
+	*high += s->unknown_ns / least_call_ns;
 	if (s->gap <= 0)
 		return;
 	/* the number of bursts that see calls which come all at once is a matter of chance */
@@ -430,6 +467,7 @@ void scale_interval(const struct scale *s, double *low, double *high)
 		rare = interval_95 * sqrt((1 - s->busy_ns / s->watched_ns) / s->bursts);
 	share = fmin(interval_95 * sqrt(square(s->error) + s->variance) / s->gap,
 		     interval_95 * 2 * most_error);
-	*low += s->gap * exp(-share) * fmax(1 - rare, 0);
+	chance = interval_95 * sqrt(s->variance) / s->gap;
+	*low += fmax(s->gap * exp(-share), s->least * exp(-chance)) * fmax(1 - rare, 0);
 	*high += s->gap * exp(share) * (1 + rare);
 }

@@ -52,6 +52,7 @@ struct scale_pace {
 	/* the part of `probes` that is calibrated and was not timed in the target */
 	double calibrated;
 	double least; /* the least CPU time of the calls themselves, by their latencies */
+	double more;  /* what the probes may have taken beyond `probes`, by their latencies */
 	double bursts;
 };
 
@@ -70,16 +71,18 @@ struct scale {
 	struct scale_rates last; /* rates of the previous burst */
 	double seen;		 /* calls that were seen */
 	double gap;		 /* calls in the gaps, estimated */
+	double least;		 /* of `gap`: if calls were as slow there as with their probes */
 	double error;		 /* error of `gap`: the part that is the same in all bursts */
 	double variance;	 /* variance of `gap` by chance */
+	double unknown_ns;	 /* time of which no burst tells anything */
 	double bursts;		 /* in which calls were seen */
 	double busy_ns;		 /* length of their periods, from burst to burst */
 	double watched_ns;	 /* set by the caller: length of all periods; 0: not known */
 };
 
 /*
- * Returns the estimated calls in the gap of this record's period, whose burst saw `calls`. Adds
- * both to *s.
+ * Returns the estimated calls in the gap of this record's period, whose burst saw `calls`; 0 if the
+ * burst is all of it. Adds both to *s.
  */
 double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t calls);
 /*
@@ -92,6 +95,8 @@ double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns);
  * Adds `calls` that the caller assumed for a time without measurement, at the same rate as before.
  */
 void scale_guess(struct scale *s, uint64_t calls);
+/* Notes that nothing is known about the calls in a time of `ns`: there may be any number. */
+void scale_unknown(struct scale *s, uint64_t ns);
 /*
  * Computes the 95% confidence interval of the number of calls, on the assumption that the estimates
  * of the errors are right.

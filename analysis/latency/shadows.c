@@ -291,12 +291,11 @@ static double oncpu_share(const struct shadow_tally *t)
 	return t->oncpu_of > 0 ? t->oncpu / t->oncpu_of : 0;
 }
 
-static bool is_another_speed(const struct peak_span *a, const struct peak_span *b,
-			     double measurable_ns)
+static bool is_another_speed(const struct peak_span *a, const struct peak_span *b, double blur_ns)
 {
 	double factor = mode_ns(b) / mode_ns(a), more = mode_ns(b) - mode_ns(a);
 
-	if (factor <= speed || more <= measurable_ns)
+	if (factor <= speed || more <= blur_ns)
 		return true;
 	return factor <= cold && more <= cold_ns &&
 	       (double)b->calls <= cold_calls * (double)a->calls;
@@ -307,13 +306,13 @@ static bool is_another_speed(const struct peak_span *a, const struct peak_span *
  * measured: the smaller is the larger at another CPU speed.
  */
 static void join_speeds(const struct peak_span *span, const struct shadow_tally *tally,
-			unsigned int n, double measurable_ns, struct shadow_verdict *out)
+			unsigned int n, double blur_ns, struct shadow_verdict *out)
 {
 	for (unsigned int i = 0; i + 1 < n; i++) {
 		unsigned int smaller = span[i].calls < span[i + 1].calls ? i : i + 1;
 
 		if (out[i].of >= 0 || out[i + 1].of >= 0 ||
-		    !is_another_speed(&span[i], &span[i + 1], measurable_ns) ||
+		    !is_another_speed(&span[i], &span[i + 1], blur_ns) ||
 		    oncpu_share(&tally[i]) < computes || oncpu_share(&tally[i + 1]) < computes)
 			continue;
 		out[smaller].of = (int)(2 * i + 1 - smaller);
@@ -400,7 +399,7 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 	}
 	join_orphans(tally, n, out);
 	choose_leaders(span, n, out);
-	join_speeds(span, tally, n, host->measurable_ns, out);
+	join_speeds(span, tally, n, host->blur_ns, out);
 	for (unsigned int i = 0; i < n; i++)
 		while (out[i].of >= 0 && out[out[i].of].of >= 0)
 			out[i].of = out[out[i].of].of;

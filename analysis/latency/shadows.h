@@ -21,7 +21,7 @@ struct shadow_verdict {
 
 /* What the host and the probes do to latencies. */
 struct shadow_host {
-	double measurable_ns; /* latencies that differ by less cannot be told apart */
+	double blur_ns;	      /* latencies that differ by less cannot be told apart */
 	double page_fault_ns; /* what a minor page fault costs; 0: not known */
 };
 

@@ -416,16 +416,16 @@ static void test_bursts_average_out(void **state)
  * everything. */
 static void test_least_by_latency(void **state)
 {
-	const uint32_t bucket[] = {72};
+	const uint32_t bucket[] = {80};
 	const uint64_t count[] = {3000};
-	struct rec_profile r = burst_of(400, 1500, 400, 1900);
+	struct rec_profile r = burst_of(1100, 1500, 400, 2600);
 	struct scale s = {0}, without = {0};
-	double low, high, most, truth = 300 * MS / 400 + 3000;
+	double low, high, most, truth = 300 * MS / 1100 + 3000;
 
 	(void)state;
 	scale_gap(&without, &r, r.calls);
 	scale_interval(&without, &low, &most);
-	/* measured: 534 + 700 ns, of which half of a pair's way through the kernel is 750 */
+	/* measured: 1069 + 700 ns, of which half of a pair's way through the kernel is 750 */
 	r.correction_ns = 700;
 	r.nr_buckets = 1;
 	r.bucket = bucket;
@@ -434,6 +434,54 @@ static void test_least_by_latency(void **state)
 	scale_interval(&s, &low, &high);
 	assert_true(low < truth && high > truth);
 	assert_true(high < most / 10);
+}
+
+/*
+ * A latency of less than twice the calibrated part of the probes may be all probe. Then the cost is
+ * not known, and the interval holds the truth whether the calls took that time or the probes did.
+ */
+static void test_all_probe(void **state)
+{
+	const uint32_t bucket[] = {63}; /* 235 ns */
+	const uint64_t count[] = {3000};
+	const double work = 1075, told = 1234, timed = 388, inside = 480;
+
+	(void)state;
+	for (int probes = 0; probes < 2; probes++) {
+		double cost = probes ? timed + (told - timed) * (inside + 240) / inside : told;
+		struct scale s = {0};
+		double low, high, truth = 20 * (300 * MS / work + 3000);
+
+		for (int i = 0; i < 20; i++) {
+			struct rec_profile r = burst_of(work, cost, timed, told);
+
+			r.correction_ns = (uint64_t)inside;
+			r.nr_buckets = 1;
+			r.bucket = bucket;
+			r.count = count;
+			scale_gap(&s, &r, r.calls);
+		}
+		scale_interval(&s, &low, &high);
+		assert_true(low < truth && high > truth);
+		assert_true(high < 30 * low);
+		/* with all of the cost in each call there would be fewer */
+		assert_true(low >= 20 * (300 * MS / (work + cost)));
+	}
+}
+
+/* However little is known of the cost, probes do not make a target faster. */
+static void test_at_least_as_fast_as_with_probes(void **state)
+{
+	struct rec_profile r = burst_of(10, 1500, 400, 1500);
+	struct scale s = {0};
+	double low, high, with_probes = 10 * 300 * MS / 1510;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		scale_gap(&s, &r, r.calls);
+	scale_interval(&s, &low, &high);
+	assert_true(low > 0.7 * with_probes);
+	assert_true(high > 10 * 300 * MS / 10);
 }
 
 /* Threads that were kept from running and make up for it: few sleeps for many calls in the burst.
@@ -529,6 +577,8 @@ int main(void)
 	    cmocka_unit_test(test_timed_in_target),
 	    cmocka_unit_test(test_bursts_average_out),
 	    cmocka_unit_test(test_least_by_latency),
+	    cmocka_unit_test(test_all_probe),
+	    cmocka_unit_test(test_at_least_as_fast_as_with_probes),
 	    cmocka_unit_test(test_catching_up),
 	    cmocka_unit_test(test_few_heavy_calls),
 	};

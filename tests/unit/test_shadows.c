@@ -134,11 +134,11 @@ static void test_below_what_can_be_measured(void **state)
 	struct shadow_verdict v[2];
 
 	(void)state;
-	find(modes, 2, &(struct shadow_host){.measurable_ns = 1700}, v);
+	find(modes, 2, &(struct shadow_host){.blur_ns = 1700}, v);
 	assert_listed(&v[0]);
 	assert_int_equal(v[1].of, 0);
 	assert_int_equal(v[1].why, PEAK_SPEED);
-	find(modes, 2, &(struct shadow_host){.measurable_ns = 600}, v);
+	find(modes, 2, &(struct shadow_host){.blur_ns = 600}, v);
 	assert_listed(&v[0]);
 	assert_listed(&v[1]);
 }

@@ -71,11 +71,14 @@ void report_parts_heading(struct buf *out, const struct descend_report *r)
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
 	double seconds = (double)parts->covered_ns / 1e9,
-	       threads = report_share(parts->time_ns, parts->covered_ns);
+	       threads = report_share(parts->time_ns, parts->covered_ns), sure = 1;
 
+	if (model_op_by_number(r->model, parts->op))
+		sure = words_sure_part(model_op_by_number(r->model, parts->op));
 	words_op_function(out, r->model, model_op_by_number(r->model, parts->op));
 	if (seconds > 0)
-		buf_printf(out, ", %s calls/s", format_rate((double)parts->calls / seconds).s);
+		buf_printf(out, ", %s%s calls/s", sure < 1 ? "at least " : "",
+			   format_rate((double)parts->calls * sure / seconds).s);
 	if (threads > 1)
 		buf_printf(out, ", the time of %.1f threads", threads);
 	else

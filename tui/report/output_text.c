@@ -136,6 +136,22 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 
 enum { TABLE_FIGURES = 41 }; /* columns before the name, without the open calls */
 
+/* The number of calls and their rate: ">113k >37.5k" if only a lower bound is known. */
+static void put_calls(struct buf *out, const struct op *op, double elapsed)
+{
+	double sure = words_sure_part(op), calls = (double)op->total.calls * sure;
+	struct text count = format_count_fixed((uint64_t)calls),
+		    rate = format_rate_fixed(elapsed > 0 ? calls / elapsed * 1e9 : -1);
+	size_t k = strspn(count.s, " ");
+
+	if (sure < 1 && k)
+		count.s[k - 1] = '>';
+	k = strspn(rate.s, " ");
+	if (sure < 1 && k)
+		rate.s[k - 1] = '>';
+	buf_printf(out, "%s %s ", count.s, rate.s);
+}
+
 static void put_row(struct buf *out, struct model *m, const struct op *op, double elapsed,
 		    unsigned int columns, bool with_open)
 {
@@ -143,8 +159,8 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 	unsigned int room = columns - TABLE_FIGURES - (with_open ? FORMAT_TIME_WIDTH + 1 : 0);
 	struct buf name = {.max = MAX_OUTPUT};
 
-	buf_printf(out, "%s %s %s ", format_count_fixed(p->calls).s,
-		   format_rate_fixed(elapsed > 0 ? (double)p->calls / elapsed * 1e9 : -1).s,
+	put_calls(out, op, elapsed);
+	buf_printf(out, "%s ",
 		   format_percent_fixed(elapsed > 0 ? (double)op->time_ns / elapsed : -1).s);
 	if (op->below_measurable)
 		buf_printf(out, "%7s %7s ", "short", "short");
@@ -217,10 +233,13 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	    .ascii = o->ascii,
 	};
 	struct buf line = {.max = MAX_OUTPUT};
+	double sure = words_sure_part(op);
 
 	words_op_name(&line, m, op);
-	buf_printf(&line, ": %s %s, %s in all", format_count(op->total.calls).s,
-		   op->total.calls == 1 ? "call" : "calls", format_time(op->total.sum_ns).s);
+	buf_printf(&line, ": %s%s %s, %s%s in all", sure < 1 ? "at least " : "",
+		   format_count((uint64_t)((double)op->total.calls * sure)).s,
+		   op->total.calls == 1 ? "call" : "calls", op->below_measurable ? "at most " : "",
+		   format_time(op->total.sum_ns).s);
 	if (op->total.calls)
 		buf_printf(&line, ", %s", format_range(op->total.min_ns, op->total.max_ns).s);
 	for (unsigned int i = 0; op->total.calls && !op->below_measurable && i < OUTPUT_QUANTILES;

@@ -302,6 +302,15 @@ enum {
 /* If the upper bound of the calls exceeds this multiple of the lower one, say that the count is
  * uncertain. */
 #define WIDE_INTERVAL 1.5
+/* Beyond this multiple only the lower bound is reported as a figure. */
+#define LOWER_BOUND_ONLY 4
+
+double words_sure_part(const struct op *op)
+{
+	if (!op->total.calls || (double)op->calls_high <= LOWER_BOUND_ONLY * (double)op->calls_low)
+		return 1;
+	return (double)op->calls_low / (double)op->total.calls;
+}
 
 static void scaled_words(struct buf *out, const struct op *op)
 {

@@ -24,6 +24,11 @@ int words_op_name(struct buf *out, struct model *m, const struct op *op);
 enum peak_names { PEAKS_BY_RANK = 0, PEAKS_BY_NUMBER };
 int peak_name(const struct peak *p, enum peak_names names);
 
+/*
+ * The part of the estimated calls of an operation that is certain, if that is less than a quarter
+ * of what it may be: then figures say "at least". Otherwise 1.
+ */
+double words_sure_part(const struct op *op);
 /* One phrase, no newline: "1.3-2.1 us, most at 1.5 us: 12.3k calls, 98% of calls, 12% of
  * time, 2.4k/s". */
 int words_peak(struct buf *out, const struct peak *p);

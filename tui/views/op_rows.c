@@ -146,6 +146,9 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	if (op->most_callers && row->time_ns / op->most_callers > span_ns)
 		row->time_ns = op->most_callers * span_ns;
 	row->rate = span_ns ? (double)p->calls * 1e9 / (double)span_ns : -1;
+	row->at_least = words_sure_part(op) < 1;
+	if (span_ns)
+		row->rate *= words_sure_part(op);
 	row->wall = span_ns ? (double)row->time_ns / (double)span_ns : -1;
 	row->p50_ns = p->calls ? profile_quantile(p, 0.5) : 0;
 	row->p99_ns = p->calls ? profile_quantile(p, 0.99) : 0;

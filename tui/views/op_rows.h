@@ -80,8 +80,9 @@ struct op_row {
 	bool began_before; /* only calls that were open before peaktop attached */
 	bool asked;	   /* a function that the user asked for */
 	enum op_group group;
-	bool stuck;  /* a call is open for longer than is normal */
-	double seen; /* share of its calls that were seen */
+	bool stuck;    /* a call is open for longer than is normal */
+	double seen;   /* share of its calls that were seen */
+	bool at_least; /* `rate` is a lower bound */
 	bool adds_up;
 	uint8_t
 	    log[ROW_HALVES]; /* logarithm of the count, in eighths of a doubling, + 1; 0 = none */

@@ -225,7 +225,8 @@ static void draw_figures(const struct view_operations *o, const struct op_row *r
 		    peaks;
 
 	if (row->seen < ALL_SEEN) { /* estimated */
-		snprintf(rate.s, sizeof(rate.s), "~%.30s", format_rate(row->rate).s);
+		snprintf(rate.s, sizeof(rate.s), "%s%.30s", row->at_least ? ">" : "~",
+			 format_rate(row->rate).s);
 		snprintf(wall.s, sizeof(wall.s), "~%.30s",
 			 format_percent(row->wall > 0.999 && row->wall < 1 ? 1 : row->wall).s);
 	}
