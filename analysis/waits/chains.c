@@ -92,11 +92,12 @@ static bool is_same_place(const struct waits *w, const struct segment *a, const 
 	       traces_content(w->traces, a->user_stack) == traces_content(w->traces, b->user_stack);
 }
 
-/* These end only when what they waited for has happened; the next one is for something else. */
+/* The others end only when what they waited for has happened; the next one is for something else.
+ */
 static bool may_be_in_vain(enum wait_kind kind)
 {
-	return kind != WAIT_JOIN && kind != WAIT_CHILD && kind != WAIT_VFORK &&
-	       kind != WAIT_URING && !wait_is_io(kind);
+	return !wait_is_blocked(kind) && kind != WAIT_JOIN && kind != WAIT_CHILD &&
+	       kind != WAIT_VFORK && kind != WAIT_URING && !wait_is_io(kind);
 }
 
 static void sleep_over(struct waits *w, const struct segment *s)

@@ -210,3 +210,14 @@ static inline bool wait_is_lock(enum wait_kind kind)
 	return kind == WAIT_LOCK || kind == WAIT_KERNEL_LOCK || kind == WAIT_ADDRESS_SPACE ||
 	       kind == WAIT_FILE_LOCK || kind == WAIT_FILE_LOCK_POLLED;
 }
+
+/*
+ * Is the thread kept from going on with its work, until there is room or a lock is free? Whatever
+ * those that it waits for do, it is not idle; and each time that it is woken, it may get some.
+ */
+static inline bool wait_is_blocked(enum wait_kind kind)
+{
+	return wait_is_lock(kind) || kind == WAIT_PIPE_FULL || kind == WAIT_FIFO_READER ||
+	       kind == WAIT_LOCAL_FULL || kind == WAIT_DATAGRAM_FULL ||
+	       kind == WAIT_NETWORK_FULL || kind == WAIT_MESSAGE_FULL;
+}

@@ -20,15 +20,25 @@ static void long_stack_as_text(void **state)
 /* A thread rests in a timed sleep and while it is idle; a call spends its time there. */
 static void a_call_never_rests(void **state)
 {
-	const struct waits_chains threads = {.nr = 0}, calls = {.of_calls = true};
+	struct waits_node node[] = {{.parent = 0}, {.parent = 0}, {.parent = 1}};
+	const struct waits_chains threads = {.nr = 3, .nodes = node},
+				  calls = {.nr = 3, .nodes = node, .of_calls = true};
 
-	assert_true(wait_is_rest(&threads, ACCOUNT_IDLE));
-	assert_true(wait_is_rest(&threads, ACCOUNT_DELIBERATE));
-	assert_false(wait_is_rest(&threads, ACCOUNT_LOCK));
-	assert_false(wait_is_rest(&calls, ACCOUNT_IDLE));
-	assert_false(wait_is_rest(&calls, ACCOUNT_DELIBERATE));
-	assert_true(wait_is_rest(&calls, ACCOUNT_STOPPED));
-	assert_true(wait_is_rest(&calls, ACCOUNT_UNKNOWN));
+	assert_true(wait_is_rest(&threads, 0, ACCOUNT_IDLE));
+	assert_true(wait_is_rest(&threads, 0, ACCOUNT_DELIBERATE));
+	assert_false(wait_is_rest(&threads, 0, ACCOUNT_LOCK));
+	assert_false(wait_is_rest(&calls, 0, ACCOUNT_IDLE));
+	assert_false(wait_is_rest(&calls, 0, ACCOUNT_DELIBERATE));
+	assert_true(wait_is_rest(&calls, 0, ACCOUNT_STOPPED));
+	assert_true(wait_is_rest(&calls, 0, ACCOUNT_UNKNOWN));
+	/* a writer is blocked, whatever its reader sleeps for; one who waits for work is not */
+	node[0].layer.kind = WAIT_PIPE_EMPTY;
+	assert_true(wait_is_rest(&threads, 2, ACCOUNT_DELIBERATE));
+	node[0].layer.kind = WAIT_PIPE_FULL;
+	assert_false(wait_is_rest(&threads, 2, ACCOUNT_DELIBERATE));
+	assert_false(wait_is_rest(&threads, 1, ACCOUNT_IDLE));
+	assert_true(wait_is_rest(&threads, 0, ACCOUNT_IDLE));
+	assert_true(wait_is_rest(&threads, 2, ACCOUNT_STOPPED));
 }
 
 static void chains_as_text(void **state)

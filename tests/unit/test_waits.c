@@ -417,13 +417,13 @@ static void test_convoy(void **state)
 	expect_absent("innocent");
 }
 
-/* Ten items for a pool of four: three of four are woken for nothing each time. */
-static void test_broadcast(void **state)
+/* Ten items for a pool of four: three of four find nothing when they are woken. */
+static void broadcast(unsigned int how)
 {
 	static const struct sim_op boss[] = {
 	    {LOOP, 10}, {RUN, 5 * MS}, {POST_ALL, 1}, {NEXT}, {EXIT}};
-	static const struct sim_op worker[] = {
-	    {LOOP, 100}, {WAIT, 1, HOW_CONDITION, 0, 1}, {RUN, 1 * MS}, {NEXT}, {EXIT}};
+	const struct sim_op worker[] = {
+	    {LOOP, 100}, {WAIT, 1, how, 0, 1}, {RUN, 1 * MS}, {NEXT}, {EXIT}};
 
 	sim_begin(&sim, 6);
 	sim_task(&sim, "boss", 0, 0, boss);
@@ -432,10 +432,23 @@ static void test_broadcast(void **state)
 	innocent(5);
 	sim_play(60 * MS, 6);
 	feed_all(NULL);
+}
+
+static void test_broadcast(void **state)
+{
+	broadcast(HOW_CONDITION);
 	assert_true(stats.false_wakeups >= 20 && stats.false_wakeups <= 31);
 	expect_layer("worker", WAIT_CONDITION, NOTE_FALSE_WAKEUP);
 	expect_absent("innocent");
 	expect("worker", ACCOUNT_RUN_UNSAMPLED, 10);
+}
+
+/* The same waits for room: each time there may have been some. */
+static void test_waits_for_room_are_not_in_vain(void **state)
+{
+	broadcast(HOW_PIPE_FULL);
+	assert_int_equal(stats.false_wakeups, 0);
+	expect_layer("worker", WAIT_PIPE_FULL, 0);
 }
 
 static void test_two_spinners(void **state)
@@ -742,6 +755,7 @@ int main(void)
 	    CASE(test_io_uring),
 	    CASE(test_convoy),
 	    CASE(test_broadcast),
+	    CASE(test_waits_for_room_are_not_in_vain),
 	    CASE(test_two_spinners),
 	    CASE(test_handoff),
 	    CASE(test_network),

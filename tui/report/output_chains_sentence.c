@@ -21,7 +21,7 @@ uint64_t *chains_busy_times(const struct waits_chains *c)
 		const struct waits_node *n = &c->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] += wait_is_rest(c, (enum wait_account)a) ? 0 : n->account_ns[a];
+			busy[i] += wait_is_rest(c, i, (enum wait_account)a) ? 0 : n->account_ns[a];
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
 	}
@@ -217,6 +217,18 @@ static void put_busiest(struct buf *out, const struct printer *p, const uint64_t
 		put_leading(out, p, busy, &thread, wait);
 }
 
+/* Time of all threads in which they were idle or slept on purpose. */
+static uint64_t idle_ns(const struct waits_chains *c, const struct waits_account *a)
+{
+	static const enum wait_account idle[] = {ACCOUNT_IDLE, ACCOUNT_DELIBERATE};
+	uint64_t ns = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], others = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(idle); k++)
+			others += wait_is_rest(c, i, idle[k]) ? 0 : c->nodes[i].account_ns[idle[k]];
+	return ns > others ? ns - others : 0;
+}
+
 /* Time of all threads in which they did nothing, or nothing that is known. */
 static void put_rest(struct buf *out, const struct waits_chains *c, const struct waits_account *a)
 {
@@ -226,8 +238,7 @@ static void put_rest(struct buf *out, const struct waits_chains *c, const struct
 		const char *words;
 	} rests[] = {
 	    {a->ns[ACCOUNT_STOPPED], LEAST, "stopped"},
-	    {c->of_calls ? 0 : a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], 0,
-	     "idle or in a timed sleep"},
+	    {idle_ns(c, a), 0, "idle or in a timed sleep"},
 	    {a->ns[ACCOUNT_LOST] + a->ns[ACCOUNT_UNKNOWN], LEAST, "not known"},
 	};
 

@@ -230,10 +230,21 @@ void wait_state_label(struct buf *out, const struct wait_report *r, uint32_t sta
 	wait_state_words(out, r, &s);
 }
 
-bool wait_is_rest(const struct waits_chains *c, enum wait_account a)
+/* Returns true if a layer above the node waits for room or a lock. */
+static bool is_below_blocked(const struct waits_chains *c, uint32_t node)
+{
+	while (c->nodes[node].parent != node) {
+		node = c->nodes[node].parent;
+		if (wait_is_blocked(c->nodes[node].layer.kind))
+			return true;
+	}
+	return false;
+}
+
+bool wait_is_rest(const struct waits_chains *c, uint32_t node, enum wait_account a)
 {
 	if (a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE)
-		return !c->of_calls;
+		return !c->of_calls && !is_below_blocked(c, node);
 	return a == ACCOUNT_STOPPED || a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
 }
 

@@ -88,9 +88,11 @@ json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,
 		unsigned int i);
-/* True for time in which a thread did nothing, or nothing that is known. A call never does nothing.
+/*
+ * True for time of this node in which a thread did nothing, or nothing that is known. A call never
+ * does nothing, nor does a thread that waits for room or a lock, whatever others do meanwhile.
  */
-bool wait_is_rest(const struct waits_chains *c, enum wait_account a);
+bool wait_is_rest(const struct waits_chains *c, uint32_t node, enum wait_account a);
 /* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
 void wait_observed_words(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o, const struct waits_stats *stats);
