@@ -26,6 +26,7 @@ enum {
 #define SLOW_NS 200000000ull /* calls that take this long are waited for in vain */
 #define WATCH_S 1.0	     /* seconds to watch the profile before choosing */
 #define PATIENT_S 2.0	     /* seconds after which fewer than start_ops calls are enough */
+#define OPEN_S 3.0	     /* seconds to wait for calls that are open for long to end */
 #define MATTERS 0.1	     /* a peak with this share of the time must be stable */
 /* a mean of this many times the mode shows that several peaks were merged */
 #define MIXED 2.0
@@ -183,6 +184,16 @@ static struct bucket_range heavy_calls(const struct op *op)
 	return calls_heaviest(op, heavy);
 }
 
+/*
+ * Returns true if a call that is open takes longer than all that have ended, and has a good part of
+ * their time already: the calls with most time may all be open still.
+ */
+static bool longest_are_open(const struct op *op)
+{
+	return op->open && op->oldest_open_ns > op->total.max_ns &&
+	       (double)op->oldest_open_ns >= MATTERS * (double)op->total.sum_ns;
+}
+
 static int choose_largest(const struct op *op, const struct choose_question *q,
 			  struct choose_answer *out)
 {
@@ -192,6 +203,8 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 	double heavy_time = (double)profile_range_sum(&op->total, heavy);
 	double peak_time = best ? (double)profile_range_sum(&op->total, best->range) : 0;
 
+	if (!q->last_chance && q->waited_s < OPEN_S && longest_are_open(op))
+		return -EAGAIN;
 	if (best && is_unsettled(op, best))
 		peak_time -= tail_share(op, best) * peak_time;
 	if (calls && heavy_time > HEAVIER * peak_time && !q->within_peaks) {

@@ -56,6 +56,41 @@ static void room_beside_a_peak(void **state)
 	assert_true(a.low_ns == 8 * MS && a.high_ns == 9 * MS);
 }
 
+/*
+ * Most of the time is in calls of a second, of which none has ended yet: they are waited for, but
+ * not for ever, because a function that never returns is open for ever.
+ */
+static void longest_calls_are_open(void **state)
+{
+	struct choose_question q = {.start_ops = 100, .waited_s = 1.1};
+	struct peak p = {.range = {pt_bucket(8 * US), pt_bucket(20 * US)},
+			 .low_ns = 8 * US,
+			 .high_ns = 20 * US,
+			 .mode_ns = 10 * US,
+			 .share_of_calls = 1,
+			 .share_of_time = 1};
+	struct op op = {.nr_peaks = 1, .peaks = &p, .share_seen = 1};
+	struct choose_answer a;
+
+	for (int i = 0; i < 3000; i++)
+		profile_add(&op.total, 10 * US);
+	p.calls = op.seen_calls = op.total.calls;
+	op.open = 1;
+	op.oldest_open_ns = 9 * US; /* one like all others */
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	op.oldest_open_ns = 900 * MS;
+	assert_int_equal(choose_calls(&op, &q, &a), -EAGAIN);
+	/* a single one among calls that take most of a CPU does not matter */
+	op.oldest_open_ns = 2 * MS;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	op.oldest_open_ns = 4 * S;
+	q.waited_s = 4;
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+	/* which calls were asked for is known */
+	q = (struct choose_question){.start_ops = 100, .waited_s = 1.1, .number = 1};
+	assert_int_equal(choose_calls(&op, &q, &a), 0);
+}
+
 /* The 10 us of a peak and the 14 ms that it has swallowed are not one answer: asked for is what has
  * the time. */
 static void swallowed(void **state)
@@ -242,6 +277,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(room_beside_a_peak),
+	    cmocka_unit_test(longest_calls_are_open),
 	    cmocka_unit_test(swallowed),
 	    cmocka_unit_test(latency_in_a_tail),
 	    cmocka_unit_test(slowest_of_another_kind),
