@@ -10,6 +10,11 @@ enum { RARE_LEAST = 5 };
  * enough for a decision.
  */
 #define RARE_NS 50000000ull
+/*
+ * If such calls take at least this, a quarter is enough: each window of calls waits first for those
+ * that began before it.
+ */
+#define SLOW_NS 500000000ull
 
 uint32_t descent_decision_ops(const struct descent *d)
 {
@@ -18,7 +23,7 @@ uint32_t descent_decision_ops(const struct descent *d)
 	if (half < RARE_LEAST || d->calls_used < RARE_LEAST ||
 	    d->last_end_ns - d->first_start_ns < d->calls_used * RARE_NS)
 		return d->ask.decision_ops;
-	return half;
+	return d->ask.low_ns >= SLOW_NS && half / 2 >= RARE_LEAST ? half / 2 : half;
 }
 
 static bool use_window(const struct descent *d)

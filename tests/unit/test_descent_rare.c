@@ -35,6 +35,33 @@ static void piecewise_call(struct bench *b, uint64_t blocked)
 	b->now += GAP_MS * MS;
 }
 
+/* Calls of a second, eight of them at once: five that are measured are enough. */
+static void test_calls_of_a_second(void **state)
+{
+	struct record ask = ask_record(false);
+	struct descent_progress p;
+	struct bench b;
+	int calls = 0;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	ask.descent.low_ns = 900 * MS;
+	ask.descent.high_ns = 1100 * MS;
+	assert_int_equal(feed(&b, &ask), 0);
+	act(&b);
+	profile(&b, 200, 1000 * MS);
+	for (; calls < 40 && !b.done; calls++) {
+		stack(&b, "a", 990 * MS, &on_disk);
+		b.call.blocked_ns = 990 * MS;
+		CALL(&b, 1000 * MS, P("a", 995 * MS, .blocked = 990 * MS));
+		b.now += GAP_MS * MS;
+	}
+	descent_progress(b.d, &p);
+	assert_int_equal(p.rounds, 1);
+	assert_int_equal(p.calls_used, 10);
+	bench_end(&b);
+}
+
 /*
  * Eight calls a second. Five of them bring enough stacks to open f0; ten more are measured. The
  * callees of f0 that no stack went through are not armed: what they could take is too little.
@@ -231,6 +258,7 @@ static void test_own_time_of_one_call(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_calls_of_a_second),
 	    cmocka_unit_test(test_few_calls_are_enough),
 	    cmocka_unit_test(test_frequent_calls_wait_for_all),
 	    cmocka_unit_test(test_a_large_part_needs_no_vote),
