@@ -218,6 +218,6 @@ static inline bool wait_is_lock(enum wait_kind kind)
 static inline bool wait_is_blocked(enum wait_kind kind)
 {
 	return wait_is_lock(kind) || kind == WAIT_PIPE_FULL || kind == WAIT_FIFO_READER ||
-	       kind == WAIT_LOCAL_FULL || kind == WAIT_DATAGRAM_FULL ||
-	       kind == WAIT_NETWORK_FULL || kind == WAIT_MESSAGE_FULL;
+	       kind == WAIT_LOCAL_FULL || kind == WAIT_DATAGRAM_FULL || kind == WAIT_NETWORK_FULL ||
+	       kind == WAIT_MESSAGE_FULL;
 }
