@@ -411,6 +411,36 @@ static void test_too_many_waiting(void **state)
 	assert_true(find(1) > 0);
 }
 
+/* A worker that has nothing to do is ended; the next one gets the modules, but not what was
+ * refused. */
+static void test_rest(void **state)
+{
+	int64_t id;
+
+	start(CRASH_AT_BAD);
+	wait_for(find(BAD));
+	assert_int_equal(parser_restarts(parser), 1);
+	assert_false(parser_rest(parser, 100, 50));
+	assert_false(parser_rest(parser, 149, 50));
+	/* something was asked meanwhile, and is being asked */
+	id = find(1);
+	assert_false(parser_rest(parser, 200, 50));
+	wait_for(id);
+	assert_false(parser_rest(parser, 220, 50));
+	assert_true(parser_pid(parser) > 0);
+	assert_true(parser_rest(parser, 250, 50));
+	assert_int_equal(parser_pid(parser), -1);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_false(parser_rest(parser, 1000, 50));
+	id = find(0);
+	assert_int_equal(parser_next(parser, 0, &answer), 0);
+	assert_true(parser_pid(parser) > 0);
+	wait_for(id);
+	assert_int_equal(answer.functions.error, 0);
+	assert_int_equal(answer.functions.total, 2);
+	assert_int_equal(parser_restarts(parser), 1);
+}
+
 #define client_test(name) cmocka_unit_test_teardown(name, teardown)
 
 int main(int argc, char **argv)
@@ -428,6 +458,7 @@ int main(int argc, char **argv)
 	    client_test(test_descriptor_nobody_asked_for),
 	    client_test(test_more_answers_than_questions),
 	    client_test(test_too_many_waiting),
+	    client_test(test_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,8 @@
 
 enum { HEARTBEAT_MS = 400, MAX_FDS = 16, OWN_FDS = 3, SETTLE_TURN_MS = 10 };
 #define SETTLE_NS 3000000000ull
+/* A recorder with a ring needs the parser only for the stacks of slow calls. */
+#define PARSER_IDLE_NS 30000000000ull
 
 int refused_status(int error)
 {
@@ -147,6 +149,8 @@ static void advance(struct front *f)
 		return;
 	parser_run(f->parser, now_ns());
 	say_parser_lost(f);
+	if (options_have_ring(f->options) && parser_rest(f->parser, now_ns(), PARSER_IDLE_NS))
+		stacks_mappings_forget(f);
 	watches_move(f);
 	if ((f->snapshots || f->waits) && !front_snapshots_pending(f) && !front_traces_pending(f))
 		mappings_purge(f);

@@ -42,6 +42,12 @@ bool parser_wants_write(const struct parser *p);
 uint64_t parser_deadline_ns(const struct parser *p);
 /* The process of the worker; -1: there is none now. */
 pid_t parser_pid(const struct parser *p);
+/*
+ * End the worker if nothing was asked of it for `idle_ns`: it holds what it has read of each
+ * module, many megabytes. The next request starts another one, which gets the modules again, but
+ * not the mappings. True: it was ended now. Call it every turn.
+ */
+bool parser_rest(struct parser *p, uint64_t now_ns, uint64_t idle_ns);
 /* How often a worker had to be replaced. */
 unsigned int parser_restarts(const struct parser *p);
 /* Base name of the module that the last worker was reading when it died; "" if none. */

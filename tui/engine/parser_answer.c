@@ -319,11 +319,28 @@ static int converse(struct parser *p, uint64_t now_ns, struct parsed *answer)
 	}
 }
 
+bool parser_rest(struct parser *p, uint64_t now_ns, uint64_t idle_ns)
+{
+	if (!p->channel || p->asked || p->first || p->last_id != p->rest_id || !p->busy_ns) {
+		p->rest_id = p->last_id;
+		p->busy_ns = now_ns;
+		return false;
+	}
+	if (now_ns < p->busy_ns + idle_ns)
+		return false;
+	parser_worker_end(p);
+	p->at = 0;
+	return true;
+}
+
 int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer)
 {
 	char late[64];
 	int ret;
 
+	/* parser_rest() has ended it */
+	if (!p->channel && !p->broken && p->first)
+		p->broken = hand_over_all(p) || parser_worker_start(p);
 	for (;;) {
 		ret = converse(p, now_ns, answer);
 		if (ret > 0)

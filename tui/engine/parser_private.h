@@ -33,6 +33,8 @@ struct parser {
 	unsigned int restarts, deaths;
 	bool broken; /* workers keep dying: do not start another */
 	uint32_t last_id;
+	uint32_t rest_id; /* last_id when parser_rest() saw something else to do, and when */
+	uint64_t busy_ns;
 	struct pending_request *first, **last; /* the queue */
 	unsigned int nr_pending;
 	struct pending_request *asked; /* sent, not yet answered */
