@@ -22,9 +22,20 @@ struct minute_profile {
 
 struct minute_op {
 	uint32_t op;
-	uint32_t samples; /* that may still be written */
-	uint64_t refilled_ns;
 	struct minute_profile *profile; /* NULL: none yet */
+};
+
+/* The samples of an operation that may still be written. */
+struct sample_budget {
+	uint32_t op;
+	uint32_t samples;
+	uint64_t refilled_ns;
+};
+
+struct ring_budget {
+	struct sample_budget *ops;
+	size_t nr_ops, cap_ops;
+	int64_t slow_bytes;
 };
 
 /* A record that is kept as it is, or a slow call or its stack, which may be dropped. */
@@ -44,16 +55,27 @@ struct ring_minute {
 	bool open_is_new;
 	struct record cost, loss, tick; /* type 0: none yet */
 	bool as_it_is;			/* the minute is not merged */
-	int64_t slow_bytes;		/* that may still be written */
 };
+
+struct ring_budget *ring_budget_new(void)
+{
+	struct ring_budget *b = calloc(1, sizeof(*b));
+
+	if (b)
+		b->slow_bytes = (int64_t)RING_MINUTE_SLOW_BYTES * RING_MINUTE_SAVED;
+	return b;
+}
+
+void ring_budget_free(struct ring_budget *b)
+{
+	if (b)
+		free(b->ops);
+	free(b);
+}
 
 struct ring_minute *ring_minute_new(void)
 {
-	struct ring_minute *m = calloc(1, sizeof(*m));
-
-	if (m)
-		m->slow_bytes = (int64_t)RING_MINUTE_SLOW_BYTES * RING_MINUTE_SAVED;
-	return m;
+	return calloc(1, sizeof(struct ring_minute));
 }
 
 static void forget_open(struct ring_minute *m)
@@ -94,7 +116,7 @@ void ring_minute_free(struct ring_minute *m)
 static struct minute_op *op_of(struct ring_minute *m, uint32_t op)
 {
 	struct minute_op *found = find_first(i, m->ops, m->nr_ops, m->ops[i].op == op);
-	const struct minute_op fresh = {.op = op, .samples = RING_MINUTE_SAMPLES_SAVED};
+	const struct minute_op fresh = {.op = op};
 
 	if (found)
 		return found;
@@ -103,16 +125,19 @@ static struct minute_op *op_of(struct ring_minute *m, uint32_t op)
 	return &m->ops[m->nr_ops - 1];
 }
 
-bool ring_minute_wants(struct ring_minute *m, const struct record *rec)
+bool ring_budget_wants(struct ring_budget *b, const struct record *rec)
 {
 	const struct rec_sample *s = &rec->sample;
-	struct minute_op *op;
+	const struct sample_budget fresh = {.op = s->op, .samples = RING_MINUTE_SAMPLES_SAVED};
+	struct sample_budget *op;
 
 	if (rec->type != REC_SAMPLE)
 		return true;
-	op = op_of(m, s->op);
-	if (!op)
+	op = find_first(i, b->ops, b->nr_ops, b->ops[i].op == s->op);
+	if (!op && array_append(b->ops, b->nr_ops, b->cap_ops, MAX_OPS, fresh))
 		return false;
+	if (!op)
+		op = &b->ops[b->nr_ops - 1];
 	while (s->start_ns >= op->refilled_ns + RING_MINUTE_NS) {
 		op->refilled_ns += RING_MINUTE_NS;
 		if (op->samples + RING_MINUTE_SAMPLES <= RING_MINUTE_SAMPLES_SAVED)
@@ -314,7 +339,8 @@ static void mark_dropped(struct ring_minute *m, struct minute_record *slow)
 }
 
 /* Mark a slow call and its stacks as kept if there are bytes for it. 0 or as frame_encode(). */
-static int keep_call(struct ring_minute *m, struct minute_record *slow, struct buf *frame)
+static int keep_call(struct ring_minute *m, struct ring_budget *b, struct minute_record *slow,
+		     struct buf *frame)
 {
 	const struct rec_call *call = &slow->rec->slow_call.call;
 	int err;
@@ -325,9 +351,9 @@ static int keep_call(struct ring_minute *m, struct minute_record *slow, struct b
 		if (is_stack_of(m->records[i].rec, call))
 			err = frame_encode(frame, m->records[i].rec, 0);
 	}
-	if (err || (int64_t)frame->len > m->slow_bytes)
+	if (err || (int64_t)frame->len > b->slow_bytes)
 		return err;
-	m->slow_bytes -= (int64_t)frame->len;
+	b->slow_bytes -= (int64_t)frame->len;
 	slow->dropped = false;
 	for (size_t i = 0; i < m->nr_records; i++) {
 		if (is_stack_of(m->records[i].rec, call))
@@ -345,17 +371,18 @@ static int slowest_first(const void *a, const void *b)
 }
 
 /* Decide which slow calls are kept. 0, -ENOMEM, or as frame_encode(). */
-static int choose_slow(struct ring_minute *m, struct buf *frame)
+static int choose_slow(struct ring_minute *m, struct ring_budget *b, struct buf *frame)
 {
 	struct minute_record **slow = calloc(m->nr_records + 1, sizeof(struct minute_record *));
+	const int64_t most = (int64_t)RING_MINUTE_SLOW_BYTES * RING_MINUTE_SAVED;
 	const uint64_t took = m->tick.tick.end_ns - m->tick.tick.start_ns;
 	size_t n = 0;
 	int err = slow ? 0 : -ENOMEM;
 
-	m->slow_bytes +=
+	b->slow_bytes +=
 	    (int64_t)((double)RING_MINUTE_SLOW_BYTES * (double)took / (double)RING_MINUTE_NS);
-	if (m->slow_bytes > (int64_t)RING_MINUTE_SLOW_BYTES * RING_MINUTE_SAVED)
-		m->slow_bytes = (int64_t)RING_MINUTE_SLOW_BYTES * RING_MINUTE_SAVED;
+	if (b->slow_bytes > most)
+		b->slow_bytes = most;
 	for (size_t i = 0; i < m->nr_records && !err; i++) {
 		struct minute_record *r = &m->records[i];
 
@@ -367,7 +394,7 @@ static int choose_slow(struct ring_minute *m, struct buf *frame)
 	if (!err)
 		qsort(slow, n, sizeof(struct minute_record *), slowest_first);
 	for (size_t i = 0; i < n && !err; i++)
-		err = keep_call(m, slow[i], frame);
+		err = keep_call(m, b, slow[i], frame);
 	free(slow);
 	return err;
 }
@@ -400,10 +427,11 @@ static int put_profile(struct buf *out, const struct minute_profile *p, uint32_t
 	return put(out, &rec, sequence);
 }
 
-int ring_minute_encode(struct ring_minute *m, struct buf *out, uint32_t *sequence)
+int ring_minute_encode(struct ring_minute *m, struct ring_budget *b, struct buf *out,
+		       uint32_t *sequence)
 {
 	struct buf frame = {.max = out->max};
-	int err = m->as_it_is || !m->tick.type ? -ENOTSUP : choose_slow(m, &frame);
+	int err = m->as_it_is || !m->tick.type ? -ENOTSUP : choose_slow(m, b, &frame);
 
 	buf_release(&frame);
 	for (size_t i = 0; i < m->nr_records && !err; i++) {

@@ -25,13 +25,17 @@ enum {
 	RING_MINUTE_SAMPLES_SAVED = 64,
 };
 
+/* How many samples and bytes of slow calls a ring may still hold. */
+struct ring_budget;
 struct ring_minute;
 
 /* NULL: out of memory. */
+struct ring_budget *ring_budget_new(void);
+void ring_budget_free(struct ring_budget *b);
 struct ring_minute *ring_minute_new(void);
 void ring_minute_free(struct ring_minute *m);
 /* False for a sample that is not written to a ring, because there are enough. */
-bool ring_minute_wants(struct ring_minute *m, const struct record *rec);
+bool ring_budget_wants(struct ring_budget *b, const struct record *rec);
 /* Take a record that was written to the ring. */
 void ring_minute_take(struct ring_minute *m, const struct record *rec);
 /* True if the slices since ring_minute_begin() are a minute. */
@@ -42,6 +46,7 @@ bool ring_minute_is_over(const struct ring_minute *m);
  * must stay as they are, because a descent or something else was recorded that is told by slices;
  * or as frame_encode().
  */
-int ring_minute_encode(struct ring_minute *m, struct buf *out, uint32_t *sequence);
+int ring_minute_encode(struct ring_minute *m, struct ring_budget *b, struct buf *out,
+		       uint32_t *sequence);
 /* Forget the records that were taken. */
 void ring_minute_begin(struct ring_minute *m);

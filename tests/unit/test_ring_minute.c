@@ -117,13 +117,13 @@ static struct seen look(void)
 	return s;
 }
 
-/* The slices of a minute are one; those of the minute that is not over stay. */
+/* The slices of a minute are one; those of the last whole minute and since then stay. */
 static void test_minutes(void **state)
 {
 	struct session_writer *w = begin();
 	struct seen s;
 
-	for (uint64_t i = 0; i < 2 * MINUTE + 5; i++) {
+	for (uint64_t i = 0; i < 3 * MINUTE + 5; i++) {
 		put_profile(w, 1, i, 100);
 		if (i % 10 == 0)
 			put_profile(w, 2, i, 7);
@@ -137,14 +137,14 @@ static void test_minutes(void **state)
 	s = look();
 	assert_false(s.gap);
 	assert_int_equal(s.first_ns, 0);
-	assert_int_equal(s.end_ns, (2 * MINUTE + 5) * S);
+	assert_int_equal(s.end_ns, (3 * MINUTE + 5) * S);
 	assert_int_equal(s.longest_ns, MINUTE * S);
-	assert_int_equal(s.ticks, 2 + 5);
-	assert_int_equal(s.profiles, 2 * 2 + 5 + 1);
-	assert_int_equal(s.calls, (2 * MINUTE + 5) * 100 + 13 * 7);
-	assert_int_equal(s.opens, 2 + 5);
+	assert_int_equal(s.ticks, 2 + MINUTE + 5);
+	assert_int_equal(s.profiles, 2 * 2 + MINUTE + 6 + 5 + 1);
+	assert_int_equal(s.calls, (3 * MINUTE + 5) * 100 + 19 * 7);
+	assert_int_equal(s.opens, 2 + MINUTE + 5);
 	assert_int_equal(s.notes, 1);
-	assert_int_equal(s.armed_ns, (2 * MINUTE + 5 + 13) * S / 2);
+	assert_int_equal(s.armed_ns, (3 * MINUTE + 5 + 19) * S / 2);
 	assert_int_equal(s.first.start_ns, 0);
 	assert_int_equal(s.first.end_ns, MINUTE * S);
 	assert_int_equal(s.first.min_ns, 10);
@@ -170,7 +170,7 @@ static void test_killed(void **state)
 	session_writer_abandon(w);
 	s = look();
 	assert_int_equal(s.calls, 3 * MINUTE);
-	assert_int_equal(s.ticks, 3);
+	assert_int_equal(s.ticks, 2 + MINUTE);
 }
 
 /* A descent is told by its slices. */
@@ -179,7 +179,7 @@ static void test_descents_stay(void **state)
 	struct session_writer *w = begin();
 	struct seen s;
 
-	for (uint64_t i = 0; i < MINUTE; i++) {
+	for (uint64_t i = 0; i < 3 * MINUTE; i++) {
 		put_profile(w, 1, i, 1);
 		if (i == 30)
 			put(w, (struct record){.type = REC_PARTS});
@@ -187,8 +187,8 @@ static void test_descents_stay(void **state)
 	}
 	assert_int_equal(session_writer_close(w), 0);
 	s = look();
-	assert_int_equal(s.ticks, MINUTE);
-	assert_int_equal(s.profiles, MINUTE);
+	assert_int_equal(s.ticks, MINUTE + 1 + MINUTE);
+	assert_int_equal(s.profiles, MINUTE + 1 + MINUTE);
 }
 
 static void test_samples(void **state)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "analysis/session/raw_frame.h"
 #include "analysis/session/ring_minute.h"
 #include "analysis/session/ring_state.h"
 
@@ -24,6 +25,17 @@ struct ring_slot {
 	uint64_t end_ns; /* of the last slice that it holds */
 };
 
+/*
+ * The records at the end of the present segment that are not merged yet: a minute that is over, and
+ * the one that follows it. So the last minute is always there as it was recorded.
+ */
+enum { OVER, PRESENT, NR_PARTS };
+struct ring_part {
+	struct ring_minute *minute;
+	uint64_t at; /* offset in the segment */
+	uint32_t sequence;
+};
+
 struct ring_writer {
 	int fd;
 	uint32_t segment_bytes;
@@ -35,9 +47,8 @@ struct ring_writer {
 	uint32_t sequence;
 	struct ring_slot *slots;
 	struct ring_state *state;
-	struct ring_minute *minute;
-	uint64_t minute_at; /* offset in the segment of the records that it has */
-	uint32_t minute_sequence;
+	struct ring_budget *budget;
+	struct ring_part part[NR_PARTS];
 	struct buf frame, head;
 	bool limited;
 };
@@ -108,12 +119,12 @@ static uint32_t next_slot(struct ring_writer *r)
 	return old;
 }
 
-/* The records from here on are merged next. */
-static void minute_begin(struct ring_writer *r)
+/* The records from here on belong to this part. */
+static void part_begin(const struct ring_writer *r, struct ring_part *p)
 {
-	ring_minute_begin(r->minute);
-	r->minute_at = r->used;
-	r->minute_sequence = r->sequence;
+	ring_minute_begin(p->minute);
+	p->at = r->used;
+	p->sequence = r->sequence;
 }
 
 /* Begin a segment with its first frame and what it repeats, in one write: it overwrites the begin
@@ -140,43 +151,84 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	r->slots[slot] = (struct ring_slot){.number = s.number, .end_ns = r->at_ns};
 	r->sequence = sequence + s.state;
 	r->used = r->head.len;
-	minute_begin(r);
+	for (size_t i = 0; i < NR_PARTS; i++)
+		part_begin(r, &r->part[i]);
 	return 0;
 }
 
-/* True if the slices since minute_at can be merged now, and should be. */
-static bool is_minute_over(const struct ring_writer *r)
+/* True if a minute is over, or the segment is nearly full of what can be merged. */
+static bool is_part_over(const struct ring_writer *r)
 {
 	const uint64_t part = r->segment_bytes / FULL_PART;
 
-	return ring_minute_is_over(r->minute) ||
-	       (r->used + part > r->segment_bytes && r->used - r->minute_at > part);
+	return ring_minute_is_over(r->part[PRESENT].minute) ||
+	       (r->used + part > r->segment_bytes && r->used - r->part[OVER].at > part);
+}
+
+/* Append the frames of this part of the segment, with other sequence numbers. */
+static int copy_frames(struct ring_writer *r, uint64_t from, uint64_t to, uint32_t *sequence)
+{
+	const size_t bytes = to - from;
+	uint8_t *data = malloc(bytes + 1);
+	struct raw_frame frame;
+	int err =
+	    !data ? -ENOMEM
+	    : pread(r->fd, data, bytes, (off_t)(offset_of(r, r->slot) + from)) == (ssize_t)bytes
+		? 0
+		: -EIO;
+
+	for (size_t at = 0; at < bytes && !err; at += frame.size) {
+		if (raw_frame_parse(data + at, bytes - at, &frame) != 1)
+			err = -EBADMSG;
+		else
+			err = raw_frame_append(&r->head, frame.type, frame.flags, (*sequence)++,
+					       frame.payload, frame.length);
+	}
+	free(data);
+	return err;
 }
 
 /*
- * Replace the records of a minute by what is kept of them, with one write, and zeros behind it, at
- * which readers stop: the frames that follow it were written before. If that fails, or saves
- * nothing, they stay as they are.
+ * Replace the records of the minute that is over by what is kept of them, with those of the present
+ * one behind it, with one write, and zeros at the end, at which readers stop: the frames that
+ * follow were written before. If that fails, or saves nothing, all stay as they are.
  */
-static void minute_merge(struct ring_writer *r)
+static void merge(struct ring_writer *r)
 {
 	static const char end[FRAME_HEADER_SIZE];
-	uint32_t sequence = r->minute_sequence;
-	uint64_t bytes;
+	const struct ring_part *over = &r->part[OVER];
+	struct ring_part *present = &r->part[PRESENT];
+	uint32_t sequence = over->sequence, merged;
+	uint64_t bytes, present_at;
 	size_t done;
 
 	buf_reset(&r->head);
-	if (!ring_minute_encode(r->minute, &r->head, &sequence)) {
-		bytes = r->head.len;
-		if (!buf_append(&r->head, end, sizeof(end)) &&
-		    r->minute_at + r->head.len <= r->used &&
-		    !write_at(r->fd, r->head.data, r->head.len,
-			      offset_of(r, r->slot) + r->minute_at, &done)) {
-			r->used = r->minute_at + bytes;
-			r->sequence = sequence;
-		}
-	}
-	minute_begin(r);
+	if (ring_minute_encode(over->minute, r->budget, &r->head, &sequence))
+		return;
+	present_at = over->at + r->head.len;
+	merged = sequence;
+	if (copy_frames(r, present->at, r->used, &sequence))
+		return;
+	bytes = r->head.len;
+	if (buf_append(&r->head, end, sizeof(end)) || over->at + r->head.len > r->used ||
+	    write_at(r->fd, r->head.data, r->head.len, offset_of(r, r->slot) + over->at, &done))
+		return;
+	r->used = over->at + bytes;
+	r->sequence = sequence;
+	present->at = present_at;
+	present->sequence = merged;
+}
+
+/* The present minute is over: merge the one before it. */
+static void next_part(struct ring_writer *r)
+{
+	const struct ring_part before = r->part[OVER];
+
+	if (before.at < r->part[PRESENT].at)
+		merge(r);
+	r->part[OVER] = r->part[PRESENT];
+	r->part[PRESENT] = before;
+	part_begin(r, &r->part[PRESENT]);
 }
 
 static int segment_end(struct ring_writer *r)
@@ -206,8 +258,10 @@ int ring_writer_new(struct ring_writer **out, int fd, const struct session_ring 
 	r->state = ring_state_new(r->segment_bytes / STATE_PART);
 	buf_init(&r->frame, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD);
 	buf_init(&r->head, r->segment_bytes);
-	r->minute = ring_minute_new();
-	if (r->slots && r->state && r->minute) {
+	r->budget = ring_budget_new();
+	for (size_t i = 0; i < NR_PARTS; i++)
+		r->part[i].minute = ring_minute_new();
+	if (r->slots && r->state && r->budget && r->part[OVER].minute && r->part[PRESENT].minute) {
 		container_ring_header_encode(header, r->segment_bytes);
 		err = write_at(fd, header, sizeof(header), 0, &done);
 	}
@@ -227,7 +281,9 @@ void ring_writer_free(struct ring_writer *r)
 	if (!r)
 		return;
 	ring_state_free(r->state);
-	ring_minute_free(r->minute);
+	ring_budget_free(r->budget);
+	for (size_t i = 0; i < NR_PARTS; i++)
+		ring_minute_free(r->part[i].minute);
 	buf_release(&r->frame);
 	buf_release(&r->head);
 	free(r->slots);
@@ -250,7 +306,7 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 	size_t done;
 	int err;
 
-	if (!ring_minute_wants(r->minute, rec))
+	if (!ring_budget_wants(r->budget, rec))
 		return 0;
 	err = encode(r, rec);
 	if (!err && !has_room(r, r->frame.len)) {
@@ -269,12 +325,12 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 		return err;
 	r->used += r->frame.len;
 	r->sequence++;
-	ring_minute_take(r->minute, rec);
+	ring_minute_take(r->part[PRESENT].minute, rec);
 	if (rec->type == REC_TICK) {
 		r->at_ns = rec->tick.end_ns;
 		r->slots[r->slot].end_ns = r->at_ns;
-		if (is_minute_over(r))
-			minute_merge(r);
+		if (is_part_over(r))
+			next_part(r);
 	}
 	/* what does not fit is missing once the first record of it is overwritten */
 	err = ring_state_take(r->state, rec);
