@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,9 @@ void begin_process(void)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
+	/* Return large blocks when they are freed. By default glibc keeps those that are smaller
+	 * than the largest one before, several megabytes. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
 
 /*

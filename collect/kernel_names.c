@@ -10,7 +10,8 @@
 
 enum { MAX_NAMES = 1 << 20, MAX_TEXT = 64 << 20 };
 
-struct name {
+/* Packed, because there are more than a hundred thousand. */
+struct __attribute__((packed)) name {
 	uint64_t address;
 	uint32_t text; /* offset in `texts` */
 };
