@@ -369,7 +369,7 @@ def screen():
 
 
 RECORDER_SECONDS = int(os.environ.get("RECORDER_SECONDS", "3600"))
-REC_WITNESS, REC_SLOW_CALL, SEGMENT, SEGMENT_END = 54, 59, 0x72, 0x73
+REC_TICK, REC_WITNESS, REC_SLOW_CALL, SEGMENT, SEGMENT_END = 10, 54, 59, 0x72, 0x73
 SLOW_BYTES = 7 << 10  # that a ring holds of a minute (analysis/session/ring_minute.h)
 
 
@@ -387,23 +387,39 @@ def redis_under_load():
     return server.pid, commands
 
 
-def ring_bytes(path):
-    """Bytes of the records in a ring: of slow calls and their stacks, and of all others."""
+def varints(data, n):
+    out, at = [], 0
+    for _ in range(n):
+        value, shift = 0, 0
+        while True:
+            byte = data[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                break
+        out.append(value)
+    return out
+
+
+def ring_minutes(path):
+    """Of each minute that a ring has merged: its ns, and the bytes of its slow calls with their stacks and of all others."""
     with open(path, "rb") as f:
         data = f.read()
-    segment, slow, others = struct.unpack_from("<I", data, 16)[0], 0, 0
-    for at in range(24, len(data), segment):
-        kind, expected = SEGMENT, None
+    segment, minutes = struct.unpack_from("<I", data, 16)[0], []
+    for begin in range(24, len(data), segment):
+        at, kind, expected, slow, others = begin, SEGMENT, None, 0, 0
         while at + 16 <= len(data) and kind != SEGMENT_END:
             kind, _, length, sequence, _ = struct.unpack_from("<HHIII", data, at)
             if not kind or (expected is not None and sequence != expected):
                 break
-            if kind in (REC_WITNESS, REC_SLOW_CALL):
-                slow += 16 + length
-            else:
-                others += 16 + length
+            slow += 16 + length if kind in (REC_WITNESS, REC_SLOW_CALL) else 0
+            others += 16 + length if kind not in (REC_WITNESS, REC_SLOW_CALL) else 0
+            if kind == REC_TICK:
+                _, start, end = varints(data[at + 16:at + 16 + length], 3)
+                if end - start > 30e9:
+                    minutes.append((end - start, slow, others))
+                slow = others = 0
             at, expected = at + 16 + length, sequence + 1
-    return slow, others
+    return minutes
 
 
 def recorder_itself(pid):
@@ -413,7 +429,7 @@ def recorder_itself(pid):
     wait_for(lambda: os.path.exists(path), "the ring")
     elapse(60)  # until what is asked once is over
     members = family(program.pid)
-    before, bytes_before, start = {p: cpu_ns(p) for p in members}, ring_bytes(path), time.monotonic()
+    before, start = {p: cpu_ns(p) for p in members}, time.monotonic()
     elapse(RECORDER_SECONDS)
     took, members = time.monotonic() - start, family(program.pid)
     table("process", "CPU, % of one", "proportional, MB")
@@ -423,8 +439,11 @@ def recorder_itself(pid):
             name = f.read().strip()
         cells.append(((cpu_ns(p) - before.get(p, 0)) / took / 1e7, memory_mb(p, "Pss")))
         row(name, "%.3f" % cells[-1][0], "%.1f" % cells[-1][1])
-    slow, others = (a - b for a, b in zip(ring_bytes(path), bytes_before))
-    disk = (others / took + min(slow / took, SLOW_BYTES / 60)) * 86400 / 1e6
+    # the first minute has what is written once, and slow calls for which an hour's room was there
+    minutes = ring_minutes(path)[1:]
+    ns, slow, others = (sum(m[i] for m in minutes) for i in range(3))
+    check(minutes, "no minute was merged: RECORDER_SECONDS must be 180 or more")
+    disk = (others + min(slow, SLOW_BYTES * len(minutes))) / ns * 86400e9 / 1e6
     cpu, memory = sum(c[0] for c in cells), sum(c[1] for c in cells)
     row("all", "%.3f" % cpu, "%.1f" % memory)
     print("\ndisk: %.1f MB a day; %.1f times its limit of CPU, %.1f of memory, %.1f of disk" % (disk, cpu / 0.5, memory / 20, disk / 20))
