@@ -16,7 +16,12 @@
  */
 struct stack {
 	bool used, partial;
+	bool in_peak;	/* its call is known; it waits for the next sleep of its thread */
+	bool timed_out; /* another sleep for the same may follow */
+	bool futex;
 	uint32_t tid, nr_frames, node;
+	int32_t syscall;
+	uint64_t arg; /* the first one of the system call */
 	uint64_t at_ns, weight_ns;
 	enum witness_kind kind;
 	/* a CPU sample while the kernel did work with a name: see `cause` */
@@ -41,6 +46,7 @@ struct witnesses {
 	uint32_t nr_nodes, cap_nodes;
 	struct witness_node *node; /* [0] is f0 */
 	unsigned int next_pending, next_recent;
+	unsigned int nr_timed_out, nr_held;	/* in `pending`: timed out, in_peak */
 	struct stack *pending[WITNESS_PENDING]; /* allocated at first use */
 	struct recent_call recent[WITNESS_RECENT];
 };
@@ -114,7 +120,8 @@ void witnesses_forget(struct witnesses *w)
 		w->callers->nr = 0;
 	for (unsigned int i = 0; i < WITNESS_PENDING; i++)
 		if (w->pending[i])
-			w->pending[i]->used = false;
+			w->pending[i]->used = w->pending[i]->in_peak = false;
+	w->nr_timed_out = w->nr_held = 0;
 	memset(w->recent, 0, sizeof(w->recent));
 	w->nr_nodes = 0;
 	w->count = w->stacks = 0;
@@ -281,24 +288,105 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 		to->kernel[i] = from->kernel[i];
 	for (uint32_t i = 0; i < to->nr_callers; i++)
 		to->caller[i] = from->callers[i];
+	to->syscall = from->sleep.syscall;
+	to->arg = from->sleep.args[0];
+	to->futex = from->sleep.call && !strcmp(from->sleep.call, "futex");
 	if (to->kind == WITNESS_SLEEP)
 		cause_of_sleep(&from->sleep, from->functions, &to->cause);
 	else
 		to->work = cause_of_work(&from->sleep, &to->cause);
+	to->timed_out = to->kind == WITNESS_SLEEP && to->cause.kind == CAUSE_TIMEOUT;
+}
+
+/* ---- a wait that is begun again whenever its time is over is one wait */
+
+static void release_pending(struct witnesses *w, struct stack *s)
+{
+	w->nr_timed_out -= s->timed_out;
+	w->nr_held -= s->in_peak;
+	s->used = s->in_peak = false;
+}
+
+/* Counts a stack sample that was held back although its call is known. */
+static int count_held(struct witnesses *w, struct stack *s)
+{
+	release_pending(w, s);
+	return count_stack(w, s);
+}
+
+/*
+ * Do both wait for the same? The address of a futex tells; what other calls wait for may have the
+ * same address or number in other code.
+ */
+static bool is_same_place(const struct stack *a, const struct stack *b)
+{
+	if (a->syscall != b->syscall || a->arg != b->arg)
+		return false;
+	return a->futex || (a->partial == b->partial && a->nr_frames == b->nr_frames &&
+			    !memcmp(a->frame, b->frame, a->nr_frames * sizeof(a->frame[0])));
+}
+
+/*
+ * Gives the sleeps of the thread that timed out before `s` in the same call, and waited for the
+ * same, the cause of `s`: who ends the last wait is who was waited for all the time.
+ */
+static void join_timeouts(struct witnesses *w, const struct stack *s)
+{
+	uint64_t begin_ns = s->at_ns - s->weight_ns;
+
+	if (s->kind != WITNESS_SLEEP || s->timed_out || s->cause.kind == CAUSE_UNKNOWN)
+		return;
+	for (unsigned int i = 1; w->nr_timed_out && i <= WITNESS_PENDING; i++) {
+		struct stack *p = w->pending[(w->next_pending - i) % WITNESS_PENDING];
+
+		if (!p || p == s || !p->used || p->tid != s->tid || p->kind != WITNESS_SLEEP)
+			continue;
+		if (!p->timed_out || !is_same_place(p, s) || p->at_ns > begin_ns ||
+		    (!p->futex && !wait_is_begun_again(begin_ns - p->at_ns, p->weight_ns, false)))
+			return;
+		w->nr_timed_out--;
+		p->timed_out = false;
+		p->cause = s->cause;
+		begin_ns = p->at_ns - p->weight_ns;
+	}
+}
+
+/* Counts the sleeps of the thread that were held back and ended before `before_ns`. */
+static int count_thread(struct witnesses *w, uint32_t tid, uint64_t before_ns)
+{
+	int err = 0, e;
+
+	for (unsigned int i = 0; w->nr_held && i < WITNESS_PENDING; i++) {
+		struct stack *p = w->pending[i];
+
+		if (!p || !p->used || !p->in_peak || p->tid != tid || p->at_ns >= before_ns)
+			continue;
+		e = count_held(w, p);
+		err = err ? err : e;
+	}
+	return err;
 }
 
 /* Copies a stack sample to the next place of those that wait for their calls. */
 static int take_stack(struct witnesses *w, const struct rec_witness *r)
 {
 	struct stack **slot = &w->pending[w->next_pending];
+	bool held = false;
 
 	if (!r->nr_frames)
 		return -EINVAL;
+	if (*slot && (*slot)->used) {
+		held = (*slot)->in_peak;
+		release_pending(w, *slot);
+	}
+	if (held)
+		count_stack(w, *slot);
 	if (!*slot)
-		*slot = malloc(sizeof(**slot));
+		*slot = calloc(1, sizeof(**slot));
 	if (!*slot)
 		return -ENOMEM;
 	copy_stack(*slot, r);
+	join_timeouts(w, *slot);
 	return 0;
 }
 
@@ -309,13 +397,20 @@ int witnesses_count_one(struct witnesses *w, const struct rec_witness *r)
 	return err ? err : count_stack(w, w->pending[w->next_pending]);
 }
 
-int witnesses_add(struct witnesses *w, const struct rec_witness *r)
+/* Keeps the stack sample that was taken until its call, or the next sleep of its thread, comes. */
+static void hold(struct witnesses *w, struct stack *s, bool in_peak)
 {
-	struct stack **slot = &w->pending[w->next_pending];
-	int err = take_stack(w, r);
+	s->used = true;
+	s->in_peak = in_peak;
+	w->nr_held += in_peak;
+	w->nr_timed_out += s->timed_out;
+	w->next_pending = (w->next_pending + 1) % WITNESS_PENDING;
+}
 
-	if (err)
-		return err;
+/* The recent in-peak call in which the sample was taken; NULL if it is not known. */
+static const struct recent_call *recent_call_of(const struct witnesses *w,
+						const struct rec_witness *r)
+{
 	for (unsigned int i = 1; i <= WITNESS_RECENT; i++) {
 		const struct recent_call *c = &w->recent[(w->next_recent - i) % WITNESS_RECENT];
 
@@ -323,11 +418,27 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 		if (!c->end_ns || c->end_ns + DISORDER_NS < r->at_ns)
 			break;
 		if (c->tid == r->tid && inside(r->at_ns, c->start_ns, c->end_ns))
-			return count_stack(w, *slot);
+			return c;
 	}
-	(*slot)->used = true;
-	w->next_pending = (w->next_pending + 1) % WITNESS_PENDING;
-	return 0;
+	return NULL;
+}
+
+int witnesses_add(struct witnesses *w, const struct rec_witness *r)
+{
+	const struct recent_call *c = recent_call_of(w, r);
+	struct stack **slot = &w->pending[w->next_pending];
+	/* the calls of those that were held back have ended: they are none of a later one's */
+	int held = count_thread(w, r->tid, c ? c->start_ns : UINT64_MAX), err = take_stack(w, r);
+
+	if (err)
+		return err;
+	if (c && !(*slot)->timed_out) {
+		if ((*slot)->kind == WITNESS_SLEEP)
+			held = count_thread(w, r->tid, UINT64_MAX) ?: held;
+		return count_stack(w, *slot) ?: held;
+	}
+	hold(w, *slot, c != NULL);
+	return held;
 }
 
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
@@ -341,16 +452,13 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 
 		if (!s || !s->used || s->tid != tid)
 			continue;
-		if (inside(s->at_ns, start_ns, end_ns)) {
-			e = count_stack(w, s);
+		if (s->in_peak || inside(s->at_ns, start_ns, end_ns)) {
+			e = count_held(w, s);
 			err = err ? err : e;
+		} else if (s->at_ns <= end_ns) {
+			/* before the end of this call: it was in a call outside of the peak */
+			release_pending(w, s);
 		}
-		/*
-		 * A sample of the same thread before the end of this call was in a call outside of
-		 * the peak.
-		 */
-		if (s->at_ns <= end_ns)
-			s->used = false;
 	}
 	return err;
 }

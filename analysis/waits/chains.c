@@ -83,7 +83,7 @@ void chains_settle(struct waits *w, uint32_t task)
 	p->parts = 0;
 }
 
-static bool is_same_place(const struct waits *w, const struct segment *a, const struct segment *b)
+bool chains_is_same_place(const struct waits *w, const struct segment *a, const struct segment *b)
 {
 	return a->kind == b->kind && a->syscall == b->syscall && a->object == b->object &&
 	       a->lock == b->lock && !a->lost && !b->lost &&
@@ -112,7 +112,7 @@ static void sleep_over(struct waits *w, const struct segment *s)
 		emit_chain(w, s, 0);
 		return;
 	}
-	if (p->parts && brief && is_same_place(w, &p->last, s)) {
+	if (p->parts && brief && chains_is_same_place(w, &p->last, s)) {
 		if (p->last.cause.kind == ENDER_TIMER &&
 		    s->to - p->first.from < w->config.horizon_ns / 4) {
 			p->last = *s;

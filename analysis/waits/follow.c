@@ -123,6 +123,7 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	s->object = a->object;
 	s->kind = (uint8_t)wait_kind_of(&f);
 	s->lock = lock_of(t, s);
+	s->word = a->syscall == SYS_futex ? (uint32_t)(a->args[0] >> 2) | 1 : 0;
 	a->tid = 0;
 }
 

@@ -173,6 +173,16 @@ static inline bool wait_is_deliberate(enum wait_kind kind)
 	return kind == WAIT_CLOCK;
 }
 
+/*
+ * A wait timed out after `slept_ns`, and the thread waits for the same again after `gap_ns`: is that
+ * the same wait, which a loop begins again? Of a futex it is certain that it waits for the same;
+ * between both it may have had to wait for a CPU.
+ */
+static inline bool wait_is_begun_again(uint64_t gap_ns, uint64_t slept_ns, bool futex)
+{
+	return gap_ns <= 100000 || gap_ns <= (futex ? slept_ns : slept_ns / 10);
+}
+
 /* Asleep by a timer until the next try of a call that failed? */
 static inline bool wait_is_retry(enum wait_kind kind)
 {

@@ -40,6 +40,7 @@ struct segment {
 	uint32_t by;	/* SEGMENT_READY: who had the CPU */
 	uint32_t waker; /* SEGMENT_READY: the task that woke it */
 	uint32_t irq_ns;
+	uint32_t word; /* a hash of the address of the futex that it sleeps at; 0: of none */
 	int16_t syscall;
 	uint8_t state; /* enum segment_state */
 	uint8_t kind;  /* SEGMENT_SLEEP: enum wait_kind */

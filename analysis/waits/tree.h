@@ -78,6 +78,8 @@ struct chain_walker {
 	unsigned int depth; /* of tasks that waited for one another */
 };
 struct chain_walker walk_begin(struct waits *w);
+/* Do both wait for the same, in the same call of the same code? */
+bool chains_is_same_place(const struct waits *w, const struct segment *a, const struct segment *b);
 /* One segment, between lo and hi, below `parent`. */
 void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
 		  uint64_t hi, unsigned int notes);

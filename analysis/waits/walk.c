@@ -183,6 +183,28 @@ static void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, ui
 	k->depth--;
 }
 
+/*
+ * A segment of a task, with who ended it. A sleep that timed out and was begun again at once is the
+ * same wait as the next one: whoever ended that one is who was waited for. `next`: the sleep after
+ * it; becomes this one.
+ */
+static struct segment with_cause(const struct waits *w, const struct segment *s,
+				 struct segment *next)
+{
+	struct segment out = *s;
+
+	if (s->state != SEGMENT_SLEEP)
+		return out;
+	if (s->cause.kind == ENDER_TIMER && !wait_is_deliberate((enum wait_kind)s->kind) &&
+	    next->state == SEGMENT_SLEEP && next->from >= s->to &&
+	    wait_is_begun_again(next->from - s->to, s->to - s->from, s->word) &&
+	    (s->word ? s->word == next->word : traces_content(w->traces, s->user_stack) != 0) &&
+	    chains_is_same_place(w, s, next))
+		out.cause = next->cause;
+	*next = out;
+	return out;
+}
+
 void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
 	       unsigned int notes)
 {
@@ -190,7 +212,7 @@ void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t 
 	const struct segment *s;
 	uint64_t cursor = hi, birth = t->birth_ns, number = t->tail;
 	uint32_t mother = t->parent;
-	struct segment open;
+	struct segment open, next = {.state = SEGMENT_NONE}, one;
 
 	if (hi <= lo)
 		return;
@@ -210,8 +232,9 @@ void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t 
 			if (is_cut_off(k))
 				break;
 			walk_hole(k, parent, task, b, cursor, notes);
+			one = with_cause(k->w, s, &next);
 			if (fits(k, s, lo, hi))
-				walk_segment(k, parent, s, a, b, notes);
+				walk_segment(k, parent, &one, a, b, notes);
 			else
 				walk_hole(k, parent, task, a, b, notes);
 			cursor = a;

@@ -32,6 +32,12 @@ def no_contention(document, best, target):
     check(waited > 0.8, "%.2f of the time is for the rival: %s" % (waited, told(document)))
 
 
+def swept(document, best, target):
+    """The chain goes on to the function that runs meanwhile."""
+    functions = [f["function"] for chain in best.get("waits", ()) for layer in chain["layers"] for f in layer.get("frames", ())]
+    partly("sweep" in functions or not functions, "sweep is not among %s" % sorted(set(functions)))
+
+
 def through_pread(document, best, target):
     check("syscall:pread64" in names(best), "no pread in the path: %s" % told(document))
 
@@ -63,6 +69,9 @@ table((
     ("the lock of malloc() that seven threads have in turn: who had it longest",
      Culprit("culprit_contended", path_of("arena_serve", "malloc"), "lock", name="hoarder", detail="threads that had it in turn", share=0.3,
              arguments=(60, "arena"))),
+    ("a wait of 1 ms that is begun again until a collector of garbage lets the thread run: the collector, not a timeout",
+     Culprit("culprit_contended", path_of("token_serve", "take_token"), "wait", name="hoarder",
+             arguments=(60, "token"), more=swept)),
     ("a read-write lock: who held it (-O1, frame pointers)",
      Culprit("culprit_rwlock", path_of("update", "pthread_rwlock_wrlock"), "lock", name="hoarder")),
     ("a condition: who signalled",

@@ -2,7 +2,8 @@
 /*
  * culprit_contended SECONDS KIND: serve() waits for a lock for which six threads of the same name,
  * "worker", contend as well. They hold it for some microseconds each. "hoarder" holds it for
- * about 3 ms at a time. In the kinds "NAME_even" there is no hoarder.
+ * about 3 ms at a time. In the kinds "NAME_even" there is no hoarder, in "token" there are no
+ * workers.
  */
 #include <malloc.h>
 
@@ -113,6 +114,59 @@ static void arena_fill(void)
 	arena_free(nr < FREE_MAX ? nr : FREE_MAX);
 }
 
+/*
+ * ---- the right to run of an interpreter: whoever wants it waits for 1 ms, again and again, until
+ * the collector of garbage has let it go
+ */
+
+static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER;
+static bool taken;
+
+WATCHED void sweep(void)
+{
+	SPIN_US(HOARD_NS / 1000);
+	KEEP(bystander(4));
+}
+
+WATCHED void collect_garbage(void)
+{
+	sweep();
+	KEEP(bystander(3));
+}
+
+static void token_hoard(void)
+{
+	pthread_mutex_lock(&table_lock);
+	taken = true;
+	pthread_mutex_unlock(&table_lock);
+	collect_garbage();
+	pthread_mutex_lock(&table_lock);
+	taken = false;
+	pthread_cond_signal(&let_go);
+	pthread_mutex_unlock(&table_lock);
+}
+
+WATCHED void take_token(void)
+{
+	struct timespec until;
+
+	pthread_mutex_lock(&table_lock);
+	while (taken) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 1000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&let_go, &table_lock, &until);
+	}
+	pthread_mutex_unlock(&table_lock);
+}
+
+WATCHED void token_serve(uint64_t i)
+{
+	take_token();
+	KEEP(bystander(i));
+}
+
 /* ---- */
 
 static void (*hold)(void), (*hoard)(void);
@@ -143,7 +197,7 @@ static void run(void (*holds)(void), void (*hoards)(void))
 	hoard = hoards;
 	if (pipe(ask))
 		die("pipe");
-	for (int i = 0; i < WORKERS; i++)
+	for (int i = 0; hold && i < WORKERS; i++)
 		thread_run(work);
 	if (hoard)
 		thread_run(hoarder);
@@ -173,6 +227,11 @@ static void arena_begin(void)
 	run(arena_hold, arena_hoard);
 }
 
+static void token_begin(void)
+{
+	run(NULL, token_hoard);
+}
+
 /* Gives the hoarder, and those that queue behind it, time to get there first. */
 static void before(void)
 {
@@ -182,10 +241,24 @@ static void before(void)
 	sleep_ns(HOARD_NS / 3);
 }
 
+static void before_token(void)
+{
+	bool now = false;
+
+	byte_send(ask[1]);
+	while (!now) {
+		sleep_ns(100000);
+		pthread_mutex_lock(&table_lock);
+		now = taken;
+		pthread_mutex_unlock(&table_lock);
+	}
+}
+
 static const struct kind kinds[] = {{"mutex", mutex_begin, before, mutex_serve},
 				    {"mutex_even", mutex_even, before, mutex_serve},
 				    {"stream", stream_begin, before, stream_serve},
-				    {"arena", arena_begin, before, arena_serve}};
+				    {"arena", arena_begin, before, arena_serve},
+				    {"token", token_begin, before_token, token_serve}};
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Witnesses: stacks that propose what is armed, and what probes make of them. */
+#include <linux/futex.h>
 #include <math.h>
 
+#include "analysis/descent/witness.h"
 #include "tests/unit/descent/bench.h"
 
 /* A chain of eight, proposed by its sleeps: armed at once, measured, done. */
@@ -350,6 +352,96 @@ static void test_many_witnesses(void **state)
 	bench_end(&b);
 }
 
+/* ---- a wait with a timeout that is begun again and again */
+
+enum { WAIT_MS = 2 };
+#define TIMED_OUT BRACKET(BRACKET_CLOCK, 0)
+
+/* A sleep of WAIT_MS that ends at `at_ms`, at the futex `word`. `bracket` 0: "hoarder" ended it. */
+static void wait_at(struct witnesses *w, uint64_t at_ms, uint64_t word, uint32_t bracket)
+{
+	struct rec_frame frame = {1, 0x110, 0x100};
+	struct rec_witness r = {.tid = 5,
+				.at_ns = at_ms * MS,
+				.weight_ns = WAIT_MS * MS,
+				.kind = WITNESS_SLEEP,
+				.nr_frames = 1,
+				.frames = &frame,
+				.sleep = {.syscall = 202,
+					  .call = "futex",
+					  .args = {word, FUTEX_WAIT_BITSET_PRIVATE, 0},
+					  .bracket = bracket,
+					  .waker_tid = bracket ? 0 : 30,
+					  .waker = bracket ? "" : "hoarder"}};
+
+	assert_int_equal(witnesses_add(w, &r), 0);
+}
+
+static void call_ends(struct witnesses *w, uint64_t from_ms, uint64_t to_ms)
+{
+	assert_int_equal(witnesses_call(w, 5, from_ms * MS, to_ms * MS), 0);
+}
+
+/* How long the sleeps had causes of this kind. */
+static uint64_t slept_ms(const struct witnesses *w, enum cause_kind kind)
+{
+	const struct witness_own *own = witnesses_node(w, 0)->own;
+	uint64_t ns = 0;
+
+	for (unsigned int i = 0; own && i < own->sleeps.nr; i++)
+		if (own->sleeps.entry[i].cause.kind == kind)
+			ns += own->sleeps.entry[i].ns;
+	return ns / MS;
+}
+
+static struct witnesses *begin_waits(void)
+{
+	struct witnesses *w = witnesses_new((struct rec_code){1, 0x100});
+
+	assert_non_null(w);
+	return w;
+}
+
+/* Who ends the last one is who was waited for, whether the stacks come before the call or after. */
+static void test_wait_is_begun_again(void **state)
+{
+	for (int late = 0; late < 2; late++) {
+		struct witnesses *w = begin_waits();
+
+		if (late)
+			call_ends(w, 0, 10);
+		wait_at(w, 3, 0x1000, TIMED_OUT);
+		wait_at(w, 6, 0x1000, TIMED_OUT);
+		wait_at(w, 9, 0x1000, 0);
+		if (!late)
+			call_ends(w, 0, 10);
+		assert_int_equal(slept_ms(w, CAUSE_WAIT), 6);
+		assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 0);
+		witnesses_free(w);
+	}
+}
+
+/* Another futex, a call that times out for good, and the next call are other waits. */
+static void test_timeouts_that_remain(void **state)
+{
+	for (int late = 0; late < 2; late++) {
+		struct witnesses *w = begin_waits();
+
+		if (late)
+			call_ends(w, 0, 10);
+		wait_at(w, 3, 0x1000, TIMED_OUT);
+		wait_at(w, 6, 0x2000, 0);
+		wait_at(w, 9, 0x1000, TIMED_OUT);
+		call_ends(w, late ? 10 : 0, late ? 20 : 10);
+		wait_at(w, 13, 0x1000, 0);
+		if (!late)
+			call_ends(w, 10, 20);
+		assert_int_equal(slept_ms(w, CAUSE_WAIT), 4);
+		assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 4);
+		witnesses_free(w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +458,8 @@ int main(void)
 	    cmocka_unit_test(test_sleeps_in_a_loop),
 	    cmocka_unit_test(test_witness_of_an_indirect_call),
 	    cmocka_unit_test(test_many_witnesses),
+	    cmocka_unit_test(test_wait_is_begun_again),
+	    cmocka_unit_test(test_timeouts_that_remain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,37 @@ static void test_call_comes_early(void **state)
 	expect("A>C", ACCOUNT_RUN_UNSAMPLED, 5);
 }
 
+/* A wait of 2 ms that is begun again until B ends it is for B all the time. */
+static void test_wait_that_is_begun_again(void **state)
+{
+	static const struct sim_op waiter[] = {{LOOP, 5},
+					       {RUN, 1 * MS},
+					       {POST, 1},
+					       {LOOP, 2},
+					       {WAIT_FOR, 2, HOW_CONDITION, 2 * MS},
+					       {RUN, 20 * US},
+					       {NEXT},
+					       {WAIT, 2, HOW_CONDITION},
+					       {NEXT},
+					       {EXIT}};
+	static const struct sim_op worker[] = {
+	    {LOOP, 5}, {WAIT, 1, HOW_PIPE}, {RUN, 7 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	const struct waits_config config = {
+	    .no_critical = true, .calls_only = true, .calls_of = OP, .calls_high_ns = UINT64_MAX};
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "A", TASK_TARGET, 0, waiter);
+	sim_task(&sim, "B", 0, 1, worker);
+	sim_play(150 * MS, 2);
+	feed_all(&config);
+	for (unsigned int n = 1; n < 4; n++)
+		sample(woke(0, 1, n), woke(1, 0, n) + 10 * US);
+	take_answers();
+	assert_int_equal(followed(), 3);
+	expect("A>B", ACCOUNT_RUN_UNSAMPLED, 21);
+	expect("A", ACCOUNT_TIMED_OUT, 0);
+}
+
 /* ---- the chains of a path */
 
 /* f0 > 0x200 > the library's 0x20, and f0 > 0x300 */
@@ -551,6 +582,7 @@ int main(void)
 	    cmocka_unit_test_teardown(test_calls_of_the_other_peak, teardown),
 	    cmocka_unit_test_teardown(test_calls_that_do_not_count, teardown),
 	    cmocka_unit_test_teardown(test_call_comes_early, teardown),
+	    cmocka_unit_test_teardown(test_wait_that_is_begun_again, teardown),
 	    cmocka_unit_test_setup_teardown(test_chains_of_a_path, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),

@@ -12,15 +12,14 @@
 #include "tui/report/output_waits.h"
 #include "tui/report/sanitise.h"
 
-enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20, MANY_NODES = 2048 };
+enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20 };
 
-static struct wait_report wait_report_for(const struct descend_report *r)
+struct wait_report wait_report_for(const struct descend_report *r)
 {
 	return (struct wait_report){.model = r->model, .names = r->driver, .waits = r->waits};
 }
 
-/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
-static int path_waits_apart(const struct descend_report *r, const struct descent_result *result,
+int report_path_waits_apart(const struct descend_report *r, const struct descent_result *result,
 			    const struct descent_path *p, struct waits_chains *out)
 {
 	struct waits_chains all;
@@ -37,33 +36,12 @@ static int path_waits_apart(const struct descend_report *r, const struct descent
 	return err;
 }
 
-/* The same, as those of one thread. */
-static int path_waits(const struct descend_report *r, const struct descent_result *result,
+int report_path_waits(const struct descend_report *r, const struct descent_result *result,
 		      const struct descent_path *p, struct waits_chains *out)
 {
-	int err = path_waits_apart(r, result, p, out);
+	int err = report_path_waits_apart(r, result, p, out);
 
 	return err ? err : waits_chains_join(out, WAITS_BY_PROCESS);
-}
-
-int report_name_holders(const struct descend_report *r, struct descent_result *result)
-{
-	struct waits_chains chains;
-	struct lock_turns turns;
-	int err = 0;
-
-	for (unsigned int i = 0; r->waits && !err && i < result->nr_paths; i++) {
-		struct cause *cause = &result->paths[i].cause;
-
-		if (cause->kind != CAUSE_LOCK || cause->wait)
-			continue;
-		err = path_waits_apart(r, result, &result->paths[i], &chains);
-		err = err ? err : path_waits_turns(&chains, &turns);
-		if (!err)
-			path_waits_name(&chains, &turns, cause);
-		waits_chains_release(&chains);
-	}
-	return err;
 }
 
 int report_wait_lines(const struct descend_report *report, const struct descent_result *result,
@@ -71,7 +49,7 @@ int report_wait_lines(const struct descend_report *report, const struct descent_
 {
 	struct wait_report r = wait_report_for(report);
 	struct waits_chains chains;
-	int err = path_waits(report, result, p, &chains);
+	int err = report_path_waits(report, result, p, &chains);
 
 	*total_ns = chains.total_ns;
 	if (err || path_waits_largest(&chains) == chains.nr) {
@@ -224,7 +202,7 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 	json_t *list;
 	uint32_t largest, i;
 
-	if (path_waits(report, result, p, &chains)) {
+	if (report_path_waits(report, result, p, &chains)) {
 		json_fail();
 		return;
 	}
@@ -285,180 +263,6 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 	buf_release(&line);
 }
 
-/*
- * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is.
- */
-static uint32_t innermost_task(const struct waits_chains *c, uint32_t node)
-{
-	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
-		node = c->nodes[node].parent;
-	return c->nodes[node].parent == node ? c->nr : node;
-}
-
-/* Does the chain that ends at `node` go through a task of this name first? `first` NULL: any. */
-static bool goes_through(const struct waits_chains *c, uint32_t node, const char *first)
-{
-	while (first && c->nodes[c->nodes[node].parent].parent != c->nodes[node].parent)
-		node = c->nodes[node].parent;
-	return !first || !strcmp(c->nodes[node].layer.comm, first);
-}
-
-/*
- * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
- * says nothing about its work.
- */
-static uint32_t awaited_task(const struct waits_chains *c, uint32_t node, const char *first)
-{
-	uint32_t task = innermost_task(c, node);
-
-	return task < c->nr && (c->nodes[task].layer.state == CHAIN_RUNNABLE ||
-				!goes_through(c, node, first))
-		   ? c->nr
-		   : task;
-}
-
-/* How long awaited tasks of this name waited for a CPU. */
-static uint64_t cpu_wait_ns(const struct waits_chains *c, const char *comm)
-{
-	uint64_t ns = 0;
-
-	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? innermost_task(c, i) : c->nr;
-
-		if (task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE &&
-		    !strcmp(c->nodes[task].layer.comm, comm))
-			ns += c->nodes[i].self_ns;
-	}
-	return ns;
-}
-
-/* The function in which a task was; {0} if its stack is not known. */
-static struct rec_code innermost(const struct waits_layer *l)
-{
-	const struct rec_frame *f =
-	    l->user && l->user->nr_frames ? &l->user->frames[l->user->nr_frames - 1] : NULL;
-
-	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
-}
-
-/* True if two tasks did the same: threads that are started for each call have different numbers. Of
- * most runs it is not known where they were. */
-static bool did_same(const struct waits_layer *a, const struct waits_layer *b)
-{
-	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
-	       !strcmp(a->comm, b->comm) &&
-	       (a->state == CHAIN_RUN ? a->notes == b->notes
-				      : code_equal(innermost(a), innermost(b)));
-}
-
-static bool is_in_same_function(const struct waits_layer *a, const struct waits_layer *b)
-{
-	return did_same(a, b) && code_equal(innermost(a), innermost(b));
-}
-
-/* What tasks did. */
-struct doing {
-	uint32_t node; /* one of the nodes; nr: there is none */
-	uint64_t ns;
-};
-
-/*
- * What the awaited tasks did for most of the time that is not a wait for a CPU. `first`: only in
- * chains that go through a task of this name first, NULL: in all. `of`: only of the
- * time in which they did the same as this layer, and the function is known. nr: nothing for most of
- * the time.
- */
-static struct doing
-most_awaited(const struct waits_chains *c, const char *first, const struct waits_layer *of,
-	     bool (*is_same)(const struct waits_layer *, const struct waits_layer *))
-{
-	struct doing best = {.node = c->nr};
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, first) : c->nr, other;
-		uint64_t ns = 0;
-
-		if (task == c->nr || (of && (!did_same(&c->nodes[task].layer, of) ||
-					     !innermost(&c->nodes[task].layer).module)))
-			continue;
-		all += c->nodes[i].self_ns;
-		for (uint32_t k = 0; k < c->nr; k++) {
-			other = c->nodes[k].self_ns ? awaited_task(c, k, first) : c->nr;
-			if (other < c->nr && is_same(&c->nodes[task].layer, &c->nodes[other].layer))
-				ns += c->nodes[k].self_ns;
-		}
-		if (ns > best.ns)
-			best = (struct doing){.node = task, .ns = ns};
-	}
-	return 2 * best.ns > all ? best : (struct doing){.node = c->nr};
-}
-
-/* The holder that the cause names, if the chains of a lock begin with it; else NULL. */
-static const char *named_holder(const struct waits_chains *c, const struct cause *cause)
-{
-	for (uint32_t i = 0; cause->kind == CAUSE_LOCK && !cause->wait && i < c->nr; i++) {
-		const struct waits_node *above = &c->nodes[c->nodes[i].parent];
-
-		if (above != &c->nodes[i] && &c->nodes[above->parent] == above &&
-		    !strcmp(c->nodes[i].layer.comm, cause->name))
-			return cause->name;
-	}
-	return NULL;
-}
-
-/* Append where the tasks were that did this. */
-static void put_where(struct buf *out, const struct wait_report *r, const struct waits_chains *c,
-		      const struct waits_layer *l)
-{
-	struct buf stack = {.max = MAX_OUTPUT};
-	uint32_t node;
-
-	if (l->state == CHAIN_RUN) {
-		node = most_awaited(c, NULL, l, is_in_same_function).node;
-		if (node == c->nr)
-			return;
-		l = &c->nodes[node].layer;
-	}
-	wait_stack_words(&stack, r, l);
-	if (stack.len)
-		buf_printf(out, " (%s)", stack.data);
-	buf_release(&stack);
-}
-
-void report_put_meanwhile(struct buf *out, const struct descend_report *report,
-			  const struct descent_result *result, const struct descent_path *p)
-{
-	struct wait_report r = wait_report_for(report);
-	struct waits_chains chains;
-	struct doing most;
-	uint64_t cpu_ns;
-	/* what is said of a lock is about the holder that the cause names */
-	const char *first = p->cause.kind == CAUSE_LOCK && !p->cause.wait ? p->cause.name : NULL;
-
-	if (path_waits(report, result, p, &chains))
-		return;
-	most.node = chains.nr;
-	first = named_holder(&chains, &p->cause);
-	if (chains.nr <= MANY_NODES)
-		most = most_awaited(&chains, first, NULL, did_same);
-	if (most.node < chains.nr) {
-		const struct waits_node *n = &chains.nodes[most.node];
-
-		cpu_ns = cpu_wait_ns(&chains, n->layer.comm);
-		buf_puts(out, "; meanwhile ");
-		sanitise_puts(out, n->layer.comm);
-		buf_puts(out, " was ");
-		if (cpu_ns > most.ns)
-			buf_printf(out, "waiting for a CPU (%s of these waits) and ",
-				   format_percent((double)cpu_ns / (double)chains.total_ns).s);
-		wait_layer_words(out, n);
-		put_where(out, &r, &chains, &n->layer);
-	}
-	waits_chains_release(&chains);
-}
-
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
 			  const struct output_options *o)
@@ -466,7 +270,7 @@ void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 	struct wait_report r = wait_report_for(report);
 	struct waits_chains chains;
 
-	if (path_waits(report, result, p, &chains))
+	if (report_path_waits(report, result, p, &chains))
 		return;
 	if (path_waits_largest(&chains) < chains.nr) {
 		buf_puts(out, "  waits (share of their time, in calls of this peak):\n");

@@ -38,6 +38,16 @@ int report_wait_lines(const struct descend_report *report, const struct descent_
 bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result);
 
+/* ---- shared by the files about waits */
+
+struct wait_report wait_report_for(const struct descend_report *r);
+/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
+int report_path_waits_apart(const struct descend_report *r, const struct descent_result *result,
+			    const struct descent_path *p, struct waits_chains *out);
+/* The same, as those of one thread. */
+int report_path_waits(const struct descend_report *r, const struct descent_result *result,
+		      const struct descent_path *p, struct waits_chains *out);
+
 /* ---- output_descend_json.c */
 
 /* Add file and line of a place, if known. */

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What those did for whom the calls of a path wait, and who had the lock for which they wait. */
+#include <string.h>
+
+#include "analysis/base/format.h"
+#include "analysis/descent/path_waits.h"
+#include "analysis/waits/traces.h"
+#include "tui/report/output_descend_waits.h"
+#include "tui/report/sanitise.h"
+
+enum { MAX_OUTPUT = 16 << 20, MANY_NODES = 2048 };
+
+int report_name_holders(const struct descend_report *r, struct descent_result *result)
+{
+	struct waits_chains chains;
+	struct lock_turns turns;
+	int err = 0;
+
+	for (unsigned int i = 0; r->waits && !err && i < result->nr_paths; i++) {
+		struct cause *cause = &result->paths[i].cause;
+
+		if (cause->kind != CAUSE_LOCK || cause->wait)
+			continue;
+		err = report_path_waits_apart(r, result, &result->paths[i], &chains);
+		err = err ? err : path_waits_turns(&chains, &turns);
+		if (!err)
+			path_waits_name(&chains, &turns, cause);
+		waits_chains_release(&chains);
+	}
+	return err;
+}
+
+/*
+ * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
+ * chain it is.
+ */
+static uint32_t innermost_task(const struct waits_chains *c, uint32_t node)
+{
+	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
+		node = c->nodes[node].parent;
+	return c->nodes[node].parent == node ? c->nr : node;
+}
+
+/* Does the chain that ends at `node` go through a task of this name first? `first` NULL: any. */
+static bool goes_through(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	while (first && c->nodes[c->nodes[node].parent].parent != c->nodes[node].parent)
+		node = c->nodes[node].parent;
+	return !first || !strcmp(c->nodes[node].layer.comm, first);
+}
+
+/*
+ * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
+ * says nothing about its work.
+ */
+static uint32_t awaited_task(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	uint32_t task = innermost_task(c, node);
+
+	return task < c->nr && (c->nodes[task].layer.state == CHAIN_RUNNABLE ||
+				!goes_through(c, node, first))
+		   ? c->nr
+		   : task;
+}
+
+/* How long awaited tasks of this name waited for a CPU. */
+static uint64_t cpu_wait_ns(const struct waits_chains *c, const char *comm)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = c->nodes[i].self_ns ? innermost_task(c, i) : c->nr;
+
+		if (task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE &&
+		    !strcmp(c->nodes[task].layer.comm, comm))
+			ns += c->nodes[i].self_ns;
+	}
+	return ns;
+}
+
+/* The function in which a task was; {0} if its stack is not known. */
+static struct rec_code innermost(const struct waits_layer *l)
+{
+	const struct rec_frame *f =
+	    l->user && l->user->nr_frames ? &l->user->frames[l->user->nr_frames - 1] : NULL;
+
+	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
+}
+
+/* True if two tasks did the same: threads that are started for each call have different numbers. Of
+ * most runs it is not known where they were. */
+static bool did_same(const struct waits_layer *a, const struct waits_layer *b)
+{
+	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
+	       !strcmp(a->comm, b->comm) &&
+	       (a->state == CHAIN_RUN ? a->notes == b->notes
+				      : code_equal(innermost(a), innermost(b)));
+}
+
+/* What tasks did. */
+struct doing {
+	uint32_t node; /* one of the nodes; nr: there is none */
+	uint64_t ns;
+};
+
+/*
+ * What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
+ * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time.
+ */
+static struct doing most_awaited(const struct waits_chains *c, const char *first)
+{
+	struct doing best = {.node = c->nr};
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, first) : c->nr, other;
+		uint64_t ns = 0;
+
+		if (task == c->nr)
+			continue;
+		all += c->nodes[i].self_ns;
+		for (uint32_t k = 0; k < c->nr; k++) {
+			other = c->nodes[k].self_ns ? awaited_task(c, k, first) : c->nr;
+			if (other < c->nr &&
+			    did_same(&c->nodes[task].layer, &c->nodes[other].layer))
+				ns += c->nodes[k].self_ns;
+		}
+		if (ns > best.ns)
+			best = (struct doing){.node = task, .ns = ns};
+	}
+	return 2 * best.ns > all ? best : (struct doing){.node = c->nr};
+}
+
+/* The holder that the cause names, if the chains of a lock begin with it; else NULL. */
+static const char *named_holder(const struct waits_chains *c, const struct cause *cause)
+{
+	for (uint32_t i = 0; cause->kind == CAUSE_LOCK && !cause->wait && i < c->nr; i++) {
+		const struct waits_node *above = &c->nodes[c->nodes[i].parent];
+
+		if (above != &c->nodes[i] && &c->nodes[above->parent] == above &&
+		    !strcmp(c->nodes[i].layer.comm, cause->name))
+			return cause->name;
+	}
+	return NULL;
+}
+
+/* The time of the runs that did the same as `l` and go through the first `depth` functions of its
+ * stack. */
+static uint64_t through_ns(const struct waits_chains *c, const struct waits_layer *l,
+			   uint32_t depth)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, NULL) : c->nr, k = 0;
+		const struct waits_layer *other = &c->nodes[task].layer;
+
+		if (task == c->nr || !did_same(l, other) || !other->user ||
+		    other->user->nr_frames < depth)
+			continue;
+		while (k < depth && other->user->frames[k].module == l->user->frames[k].module &&
+		       other->user->frames[k].function == l->user->frames[k].function)
+			k++;
+		ns += k == depth ? c->nodes[i].self_ns : 0;
+	}
+	return ns;
+}
+
+/*
+ * Makes *path the call path that most of the runs go through that did the same as `l`, as far as
+ * they are the same: the begin of the stack that has most of their time. Returns false if there is
+ * none.
+ */
+static bool common_path(const struct waits_chains *c, const struct waits_layer *l,
+			struct trace *path)
+{
+	const struct waits_node *best = NULL;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		const struct waits_node *n = &c->nodes[i];
+
+		if (!n->self_ns || awaited_task(c, i, NULL) != i || !did_same(l, &n->layer) ||
+		    !innermost(&n->layer).module)
+			continue;
+		all += n->self_ns;
+		best = best && best->self_ns >= n->self_ns ? best : n;
+	}
+	if (!best)
+		return false;
+	*path = *best->layer.user;
+	while (path->nr_frames && 2 * through_ns(c, &best->layer, path->nr_frames) <= all)
+		path->nr_frames--;
+	return path->nr_frames > 0;
+}
+
+/* Append where the tasks were that did this. */
+static void put_where(struct buf *out, const struct wait_report *r, const struct waits_chains *c,
+		      const struct waits_layer *l)
+{
+	struct buf stack = {.max = MAX_OUTPUT};
+	struct waits_layer run = *l;
+	struct trace path;
+
+	if (l->state == CHAIN_RUN) {
+		if (!common_path(c, l, &path))
+			return;
+		run.user = &path;
+		l = &run;
+	}
+	wait_stack_words(&stack, r, l);
+	if (stack.len)
+		buf_printf(out, " (%s)", stack.data);
+	buf_release(&stack);
+}
+
+void report_put_meanwhile(struct buf *out, const struct descend_report *report,
+			  const struct descent_result *result, const struct descent_path *p)
+{
+	struct wait_report r = wait_report_for(report);
+	struct waits_chains chains;
+	struct doing most;
+	uint64_t cpu_ns;
+	/* what is said of a lock is about the holder that the cause names */
+	const char *first = p->cause.kind == CAUSE_LOCK && !p->cause.wait ? p->cause.name : NULL;
+
+	if (report_path_waits(report, result, p, &chains))
+		return;
+	most.node = chains.nr;
+	first = named_holder(&chains, &p->cause);
+	if (chains.nr <= MANY_NODES)
+		most = most_awaited(&chains, first);
+	if (most.node < chains.nr) {
+		const struct waits_node *n = &chains.nodes[most.node];
+
+		cpu_ns = cpu_wait_ns(&chains, n->layer.comm);
+		buf_puts(out, "; meanwhile ");
+		sanitise_puts(out, n->layer.comm);
+		buf_puts(out, " was ");
+		if (cpu_ns > most.ns)
+			buf_printf(out, "waiting for a CPU (%s of these waits) and ",
+				   format_percent((double)cpu_ns / (double)chains.total_ns).s);
+		wait_layer_words(out, n);
+		put_where(out, &r, &chains, &n->layer);
+	}
+	waits_chains_release(&chains);
+}
