@@ -41,7 +41,14 @@ enum {
 };
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
 enum { PAST_MIN_NS = 20000 };
-enum { GO_WAITING = 4, GO_SCAN = 0x1000, GO_STATUS = 144, GO_STATUS_1_23 = 152, GO_SCHED = 56 };
+enum {
+	GO_WAITING = 4,
+	GO_SCAN = 0x1000,
+	GO_MACHINE = 48,
+	GO_SCHED = 56,
+	GO_STATUS = 144,
+	GO_STATUS_1_23 = 152,
+};
 
 INLINE bool is_epoll_wait(u64 call)
 {
@@ -182,11 +189,33 @@ INLINE u32 parked_at(u64 at)
 	return g.number && g.number < 1ull << 40 && g.reason < 64 ? g.reason + 1 : 0;
 }
 
+/* The thread (struct m) that a goroutine runs on; 0: none, it is parked or waits to run. */
+INLINE u64 machine_of(u64 goroutine)
+{
+	u64 machine = 0;
+
+	if (goroutine)
+		bpf_probe_read_user(&machine, sizeof(machine), (void *)(goroutine + GO_MACHINE));
+	return machine;
+}
+
+/*
+ * Does the current thread work for this goroutine on the stack of the system (systemstack, mcall),
+ * which has a struct g of its own (`system`)? A goroutine that stops the world is "waiting" then,
+ * so that its stack can be scanned, but it is not parked.
+ */
+INLINE bool is_on_system_stack(u64 goroutine, u64 system)
+{
+	u64 machine = machine_of(goroutine);
+
+	return machine && system != goroutine && machine_of(system) == machine;
+}
+
 INLINE u32 parked(u64 goroutine)
 {
 	u32 reason;
 
-	if (!goroutine)
+	if (!goroutine || machine_of(goroutine))
 		return 0;
 	reason = parked_at(goroutine + GO_STATUS);
 	return reason ? reason : parked_at(goroutine + GO_STATUS_1_23);

@@ -153,6 +153,7 @@ struct pt_descent {
 
 /* Indices of registers in struct pt_regs. */
 enum {
+	PT_REG_R14 = 1,
 	PT_REG_BP = 4,
 	PT_REG_R10 = 7,
 	PT_REG_R9 = 8,

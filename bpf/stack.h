@@ -47,8 +47,8 @@ INLINE void fill_owners(struct pt_record_stack *r, struct task_struct *task)
 }
 
 /*
- * If the goroutine that called f0 is parked, put the registers with which it goes on in the place
- * of its thread's, which is on the stack of the scheduler.
+ * If the goroutine that called f0 is parked, or its thread works for it on the stack of the system,
+ * put the registers with which it goes on in the place of its thread's.
  */
 INLINE void parked_regs(struct pt_record_stack *r, u64 goroutine)
 {
@@ -56,7 +56,7 @@ INLINE void parked_regs(struct pt_record_stack *r, u64 goroutine)
 		u64 sp, pc, g, context, ret, lr, bp;
 	} sched;
 
-	if (!parked(goroutine) ||
+	if ((!parked(goroutine) && !is_on_system_stack(goroutine, r->regs[PT_REG_R14])) ||
 	    bpf_probe_read_user(&sched, sizeof(sched), (void *)(goroutine + GO_SCHED)))
 		return;
 	r->regs[PT_REG_SP] = sched.sp;

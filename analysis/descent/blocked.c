@@ -32,6 +32,15 @@ void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, ui
 		stack_tally_add(&n->kernel, kernel, nr_kernel, (int)cause->kind, ns);
 }
 
+void blocked_move(struct blocked *b, uint32_t node, const struct cause *from,
+		  const struct cause *to, uint64_t ns)
+{
+	struct blocked_node *n = (struct blocked_node *)(uintptr_t)blocked_find(b, node);
+
+	if (n)
+		cause_tally_move(&n->causes, from, to, ns);
+}
+
 void blocked_release(struct blocked *b)
 {
 	for (unsigned int i = 0; i < b->nr; i++)

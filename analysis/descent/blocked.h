@@ -29,6 +29,9 @@ struct blocked {
  */
 void blocked_add(struct blocked *b, uint32_t node, const struct cause *cause, uint64_t ns,
 		 const struct rec_frame *kernel, uint32_t nr_kernel);
+/* Gives `ns` of the sleeps in fnode `node` another cause, if they are counted. */
+void blocked_move(struct blocked *b, uint32_t node, const struct cause *from,
+		  const struct cause *to, uint64_t ns);
 /* Returns the sleeps of fnode `node`, or NULL if none was counted. */
 const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node);
 void blocked_release(struct blocked *b);

@@ -80,6 +80,23 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	t->entry[lightest].lead_ns = ns;
 }
 
+void cause_tally_move(struct cause_tally *t, const struct cause *from, const struct cause *to,
+		      uint64_t ns)
+{
+	unsigned int i = 0;
+
+	while (i < t->nr && !same(&t->entry[i].cause, from))
+		i++;
+	if (i == t->nr || measured_ns(&t->entry[i]) < ns)
+		return;
+	t->entry[i].ns -= ns;
+	if (t->entry[i].lead_ns > t->entry[i].ns)
+		t->entry[i].lead_ns = t->entry[i].ns;
+	if (!t->entry[i].ns)
+		t->entry[i] = t->entry[--t->nr];
+	cause_tally_add(t, to, ns);
+}
+
 void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enum cause_kind kind)
 {
 	for (unsigned int i = 0; i < from->nr; i++)

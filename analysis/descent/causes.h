@@ -98,6 +98,9 @@ struct cause_tally {
 
 /* Adds time to the entry with the same kind and name, or makes one. */
 void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t ns);
+/* Gives time of one cause to another one, as far as the tally has it. */
+void cause_tally_move(struct cause_tally *t, const struct cause *from, const struct cause *to,
+		      uint64_t ns);
 /* Adds all that `from` holds of causes of this kind; CAUSE_KINDS: of all kinds. */
 void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enum cause_kind kind);
 /*

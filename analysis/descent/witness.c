@@ -1,55 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analysis/descent/witness.h"
 #include "analysis/base/array.h"
+#include "analysis/descent/witness_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/descent/ftree.h"
-
 #define DISORDER_NS 100000000ull
-
-/*
- * A stack sample without its texts: what the thread slept on is classified at once and stored as a
- * cause.
- */
-struct stack {
-	bool used, partial;
-	bool in_peak;	/* its call is known; it waits for the next sleep of its thread */
-	bool timed_out; /* another sleep for the same may follow */
-	bool futex;
-	uint32_t tid, nr_frames, node;
-	int32_t syscall;
-	uint64_t arg; /* the first one of the system call */
-	uint64_t at_ns, weight_ns;
-	enum witness_kind kind;
-	/* a CPU sample while the kernel did work with a name: see `cause` */
-	bool work;
-	struct cause cause;
-	uint32_t nr_kernel, nr_callers;
-	struct rec_frame frame[DESCENT_MAX_WITNESS_FRAMES];
-	struct rec_frame kernel[STACK_DEPTH], caller[STACK_DEPTH];
-};
-
-struct recent_call {
-	uint32_t tid;
-	uint64_t start_ns, end_ns;
-};
-
-struct witnesses {
-	struct rec_code f0;
-	uint64_t count, stacks;
-	struct stack_tally *callers;
-	struct blocked blocked;
-	uint32_t nr_kernel; /* number of tallies of kernel stacks */
-	uint32_t nr_nodes, cap_nodes;
-	struct witness_node *node; /* [0] is f0 */
-	unsigned int next_pending, next_recent;
-	unsigned int nr_timed_out, nr_held;	/* in `pending`: timed out, in_peak */
-	struct stack *pending[WITNESS_PENDING]; /* allocated at first use */
-	struct recent_call recent[WITNESS_RECENT];
-};
 
 static int add_node(struct witnesses *w, uint32_t parent, struct rec_code function,
 		    struct rec_code ret)
@@ -120,8 +77,8 @@ void witnesses_forget(struct witnesses *w)
 		w->callers->nr = 0;
 	for (unsigned int i = 0; i < WITNESS_PENDING; i++)
 		if (w->pending[i])
-			w->pending[i]->used = w->pending[i]->in_peak = false;
-	w->nr_timed_out = w->nr_held = 0;
+			witness_release(w, w->pending[i]);
+	memset(w->ended, 0, sizeof(w->ended));
 	memset(w->recent, 0, sizeof(w->recent));
 	w->nr_nodes = 0;
 	w->count = w->stacks = 0;
@@ -197,7 +154,7 @@ static void count_callers(struct witnesses *w, const struct stack *s)
 }
 
 /* Counts a stack sample that is known to lie in an in-peak call. */
-static int count_stack(struct witnesses *w, const struct stack *s)
+static int count_stack(struct witnesses *w, struct stack *s)
 {
 	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
 	uint32_t at = 0;
@@ -237,6 +194,8 @@ static int count_stack(struct witnesses *w, const struct stack *s)
 	}
 	if (err)
 		return err;
+	s->counted = true;
+	s->at = at;
 	if (!w->node[at].own)
 		w->node[at].own = calloc(1, sizeof(*w->node[at].own));
 	if (s->kind == WITNESS_SLEEP)
@@ -298,113 +257,33 @@ static void copy_stack(struct stack *to, const struct rec_witness *from)
 	to->timed_out = to->kind == WITNESS_SLEEP && to->cause.kind == CAUSE_TIMEOUT;
 }
 
-/* ---- a wait that is begun again whenever its time is over is one wait */
-
-static void release_pending(struct witnesses *w, struct stack *s)
-{
-	w->nr_timed_out -= s->timed_out;
-	w->nr_held -= s->in_peak;
-	s->used = s->in_peak = false;
-}
-
-/* Counts a stack sample that was held back although its call is known. */
-static int count_held(struct witnesses *w, struct stack *s)
-{
-	release_pending(w, s);
-	return count_stack(w, s);
-}
-
-/*
- * Do both wait for the same? The address of a futex tells; what other calls wait for may have the
- * same address or number in other code.
- */
-static bool is_same_place(const struct stack *a, const struct stack *b)
-{
-	if (a->syscall != b->syscall || a->arg != b->arg)
-		return false;
-	return a->futex || (a->partial == b->partial && a->nr_frames == b->nr_frames &&
-			    !memcmp(a->frame, b->frame, a->nr_frames * sizeof(a->frame[0])));
-}
-
-/*
- * Gives the sleeps of the thread that timed out before `s` in the same call, and waited for the
- * same, the cause of `s`: who ends the last wait is who was waited for all the time.
- */
-static void join_timeouts(struct witnesses *w, const struct stack *s)
-{
-	uint64_t begin_ns = s->at_ns - s->weight_ns;
-
-	if (s->kind != WITNESS_SLEEP || s->timed_out || s->cause.kind == CAUSE_UNKNOWN)
-		return;
-	for (unsigned int i = 1; w->nr_timed_out && i <= WITNESS_PENDING; i++) {
-		struct stack *p = w->pending[(w->next_pending - i) % WITNESS_PENDING];
-
-		if (!p || p == s || !p->used || p->tid != s->tid || p->kind != WITNESS_SLEEP)
-			continue;
-		if (!p->timed_out || !is_same_place(p, s) || p->at_ns > begin_ns ||
-		    (!p->futex && !wait_is_begun_again(begin_ns - p->at_ns, p->weight_ns, false)))
-			return;
-		w->nr_timed_out--;
-		p->timed_out = false;
-		p->cause = s->cause;
-		begin_ns = p->at_ns - p->weight_ns;
-	}
-}
-
-/* Counts the sleeps of the thread that were held back and ended before `before_ns`. */
-static int count_thread(struct witnesses *w, uint32_t tid, uint64_t before_ns)
-{
-	int err = 0, e;
-
-	for (unsigned int i = 0; w->nr_held && i < WITNESS_PENDING; i++) {
-		struct stack *p = w->pending[i];
-
-		if (!p || !p->used || !p->in_peak || p->tid != tid || p->at_ns >= before_ns)
-			continue;
-		e = count_held(w, p);
-		err = err ? err : e;
-	}
-	return err;
-}
-
 /* Copies a stack sample to the next place of those that wait for their calls. */
-static int take_stack(struct witnesses *w, const struct rec_witness *r)
+static int take_stack(struct witnesses *w, const struct rec_witness *r, const struct recent_call *c)
 {
 	struct stack **slot = &w->pending[w->next_pending];
-	bool held = false;
 
 	if (!r->nr_frames)
 		return -EINVAL;
-	if (*slot && (*slot)->used) {
-		held = (*slot)->in_peak;
-		release_pending(w, *slot);
-	}
-	if (held)
-		count_stack(w, *slot);
 	if (!*slot)
 		*slot = calloc(1, sizeof(**slot));
 	if (!*slot)
 		return -ENOMEM;
+	witness_release(w, *slot);
 	copy_stack(*slot, r);
-	join_timeouts(w, *slot);
+	witness_join_timeouts(w, *slot, c);
+	witness_join_ended(w, *slot, c);
 	return 0;
 }
 
 int witnesses_count_one(struct witnesses *w, const struct rec_witness *r)
 {
-	int err = take_stack(w, r);
+	int err = take_stack(w, r, NULL);
 
-	return err ? err : count_stack(w, w->pending[w->next_pending]);
-}
-
-/* Keeps the stack sample that was taken until its call, or the next sleep of its thread, comes. */
-static void hold(struct witnesses *w, struct stack *s, bool in_peak)
-{
-	s->used = true;
-	s->in_peak = in_peak;
-	w->nr_held += in_peak;
-	w->nr_timed_out += s->timed_out;
-	w->next_pending = (w->next_pending + 1) % WITNESS_PENDING;
+	if (!err)
+		err = count_stack(w, w->pending[w->next_pending]);
+	if (w->pending[w->next_pending])
+		w->pending[w->next_pending]->timed_out = false;
+	return err;
 }
 
 /* The recent in-peak call in which the sample was taken; NULL if it is not known. */
@@ -427,18 +306,18 @@ int witnesses_add(struct witnesses *w, const struct rec_witness *r)
 {
 	const struct recent_call *c = recent_call_of(w, r);
 	struct stack **slot = &w->pending[w->next_pending];
-	/* the calls of those that were held back have ended: they are none of a later one's */
-	int held = count_thread(w, r->tid, c ? c->start_ns : UINT64_MAX), err = take_stack(w, r);
+	int err = take_stack(w, r, c);
 
 	if (err)
 		return err;
-	if (c && !(*slot)->timed_out) {
-		if ((*slot)->kind == WITNESS_SLEEP)
-			held = count_thread(w, r->tid, UINT64_MAX) ?: held;
-		return count_stack(w, *slot) ?: held;
-	}
-	hold(w, *slot, c != NULL);
-	return held;
+	if (c)
+		err = count_stack(w, *slot);
+	if (c && !(*slot)->timed_out)
+		return err;
+	(*slot)->used = !c;
+	w->nr_timed_out += (*slot)->timed_out;
+	w->next_pending = (w->next_pending + 1) % WITNESS_PENDING;
+	return err;
 }
 
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
@@ -452,13 +331,18 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 
 		if (!s || !s->used || s->tid != tid)
 			continue;
-		if (s->in_peak || inside(s->at_ns, start_ns, end_ns)) {
-			e = count_held(w, s);
+		if (inside(s->at_ns, start_ns, end_ns)) {
+			e = count_stack(w, s);
 			err = err ? err : e;
-		} else if (s->at_ns <= end_ns) {
-			/* before the end of this call: it was in a call outside of the peak */
-			release_pending(w, s);
 		}
+		if (s->counted && s->timed_out)
+			s->used = false;
+		/*
+		 * A sample of the same thread before the end of this call was in a call outside of
+		 * the peak.
+		 */
+		else if (s->at_ns <= end_ns)
+			witness_release(w, s);
 	}
 	return err;
 }
@@ -491,108 +375,4 @@ uint32_t witnesses_nr_nodes(const struct witnesses *w)
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node)
 {
 	return &w->node[node];
-}
-
-static void add_at(struct witness_set *s, uint32_t node)
-{
-	if (s->nr_at < WITNESS_SET)
-		s->at[s->nr_at++] = node;
-}
-
-static void add_beyond(struct witness_set *s, uint32_t node)
-{
-	if (s->nr_beyond < WITNESS_SET)
-		s->beyond[s->nr_beyond++] = node;
-}
-
-void witness_set_root(const struct witnesses *w, struct witness_set *out)
-{
-	*out = (struct witness_set){.nr_at = 1};
-	for (uint32_t id = w->node[0].first_child; id != NO_INDEX; id = w->node[id].next)
-		if (!w->node[id].ret.module)
-			add_beyond(out, id);
-}
-
-static void sort_in(const struct witnesses *w, uint32_t id, struct rec_code callee,
-		    struct witness_set *out)
-{
-	if (!callee.module || code_equal(w->node[id].function, callee))
-		add_at(out, id);
-	else
-		add_beyond(out, id);
-}
-
-void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
-			struct rec_code ret, struct rec_code callee, struct witness_set *out)
-{
-	*out = (struct witness_set){0};
-	if (!ret.offset) {
-		for (unsigned int i = 0; i < caller->nr_beyond; i++)
-			sort_in(w, caller->beyond[i], callee, out);
-		/* A function that jumps to itself has one frame, however often it jumps. */
-		for (unsigned int i = 0; i < caller->nr_at; i++)
-			if (code_equal(w->node[caller->at[i]].function, callee))
-				add_at(out, caller->at[i]);
-		return;
-	}
-	for (unsigned int i = 0; i < caller->nr_at; i++)
-		for (uint32_t id = w->node[caller->at[i]].first_child; id != NO_INDEX;
-		     id = w->node[id].next)
-			if (code_equal(w->node[id].ret, ret))
-				sort_in(w, id, callee, out);
-}
-
-uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set *s)
-{
-	uint64_t ns = 0;
-
-	for (unsigned int i = 0; i < s->nr_at; i++)
-		ns += w->node[s->at[i]].weight_ns;
-	for (unsigned int i = 0; i < s->nr_beyond; i++)
-		ns += w->node[s->beyond[i]].weight_ns;
-	return ns;
-}
-
-bool witness_is_trampoline(const struct witnesses *w, uint32_t node)
-{
-	uint32_t below = w->node[node].first_child;
-
-	return below != NO_INDEX && code_equal(w->node[below].ret, w->node[node].function);
-}
-
-uint64_t witness_set_own_run(const struct witnesses *w, const struct witness_set *s)
-{
-	uint64_t ns = 0;
-
-	for (unsigned int i = 0; i < s->nr_at; i++)
-		ns += w->node[s->at[i]].own_run_ns;
-	return ns;
-}
-
-uint64_t witness_set_own_sleep(const struct witnesses *w, const struct witness_set *s)
-{
-	uint64_t ns = 0;
-
-	for (unsigned int i = 0; i < s->nr_at; i++)
-		ns += w->node[s->at[i]].own_sleep_ns;
-	return ns;
-}
-
-uint64_t witness_set_own_kernel(const struct witnesses *w, const struct witness_set *s)
-{
-	uint64_t ns = witness_set_own_sleep(w, s);
-
-	for (unsigned int i = 0; i < s->nr_at; i++)
-		if (w->node[s->at[i]].own)
-			ns += w->node[s->at[i]].own->kernel_run_ns;
-	return ns;
-}
-
-uint64_t witness_set_stacks(const struct witnesses *w, const struct witness_set *s)
-{
-	uint64_t stacks = 0;
-
-	for (unsigned int i = 0; i < s->nr_at; i++)
-		stacks += w->node[s->at[i]].count;
-	return stacks;
 }

@@ -22,6 +22,7 @@ enum {
 	WITNESS_MAX_NODES = 4096,
 	WITNESS_PENDING = 1024, /* stack samples whose call has not ended yet */
 	WITNESS_RECENT = 65536, /* recent in-peak calls, for stack samples that arrive later */
+	WITNESS_ENDED = 64, /* recent waits that somebody ended, for those before that timed out */
 	WITNESS_SET = 16,
 	WITNESS_KERNEL = 256, /* limit on frames that have a tally of kernel stacks */
 	/* tag of a CPU sample in a tally of stacks; a sleep has its enum cause_kind */

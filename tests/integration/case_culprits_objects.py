@@ -22,6 +22,12 @@ def requests_of_a_file(document, path, target):
     check(all("sendfile.data" in text for text in requests), "requests: %s" % requests)
 
 
+def computes(document, best, target):
+    """The chain goes on to the function that runs meanwhile."""
+    functions = [f["function"] for chain in best.get("waits", ()) for layer in chain["layers"] for f in layer.get("frames", ())]
+    partly("main.busy" in functions or not functions, "main.busy is not among %s" % sorted(set(functions)))
+
+
 CASES = (
     ("sendfile() from a disk: the file that is read",
      waits("sendfile", (), "io", name="sendfile.data", detail="sendfile", share=0.1, more=requests_of_a_file, **DISK)),
@@ -48,6 +54,9 @@ CASES = (
     ("a goroutine that sleeps on purpose",
      Culprit("gopark", ["main.serve", "main.nap", "time.Sleep"], "sleep", detail="parked: sleep", f0="main.serve",
              arguments=(60, "sleep"), statuses=("root cause found", "partly explained"))),
+    ("a goroutine that stops the world waits for the thread that computes without a safepoint, not on purpose",
+     Culprit("gopark", ["main.serve", "main.stopWorld", "runtime.ReadMemStats"], "wait", name="gopark", detail="futex, woken by gopark", f0="main.serve",
+             arguments=(60, "stop"), statuses=("root cause found", "partly explained"), environment={"GODEBUG": "asyncpreemptoff=1"}, more=computes)),
     ("a callee that a loop calls seven times is named with its number",
      Culprit("culprit_seven", ["serve", "load_all"], "loop", name="load_plugin", detail="7 calls, ")),
     ("who has a lock, and that it sleeps with it",

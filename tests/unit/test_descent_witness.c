@@ -421,6 +421,32 @@ static void test_wait_is_begun_again(void **state)
 	}
 }
 
+/* The last wait, without a stack, arrives before the others, whose stacks have to be unwound. */
+static void test_stacks_of_timeouts_come_later(void **state)
+{
+	struct witnesses *w = begin_waits();
+
+	wait_at(w, 9, 0x1000, 0);
+	call_ends(w, 0, 10);
+	wait_at(w, 3, 0x1000, TIMED_OUT);
+	wait_at(w, 6, 0x1000, TIMED_OUT);
+	assert_int_equal(slept_ms(w, CAUSE_WAIT), 6);
+	assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 0);
+	/* the call before this one ended with a timeout */
+	call_ends(w, 20, 30);
+	wait_at(w, 43, 0x1000, 0);
+	call_ends(w, 40, 50);
+	wait_at(w, 29, 0x1000, TIMED_OUT);
+	assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 2);
+	/* one that was counted already */
+	wait_at(w, 45, 0x1000, TIMED_OUT);
+	assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 4);
+	wait_at(w, 48, 0x1000, 0);
+	assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 2);
+	assert_int_equal(slept_ms(w, CAUSE_WAIT), 12);
+	witnesses_free(w);
+}
+
 /* Another futex, a call that times out for good, and the next call are other waits. */
 static void test_timeouts_that_remain(void **state)
 {
@@ -460,6 +486,7 @@ int main(void)
 	    cmocka_unit_test(test_many_witnesses),
 	    cmocka_unit_test(test_wait_is_begun_again),
 	    cmocka_unit_test(test_timeouts_that_remain),
+	    cmocka_unit_test(test_stacks_of_timeouts_come_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // gopark [-w] SECONDS KIND: one call of main.serve in four waits, the goroutine parked: for another goroutine (channel), or
-// on purpose (sleep).
+// on purpose (sleep). Or (stop) it stops the world and waits for a goroutine that computes without a safepoint, if
+// GODEBUG=asyncpreemptoff=1.
 package main
 
 import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 )
@@ -15,6 +17,8 @@ import (
 const wait = 2 * time.Millisecond
 
 var ask, answer = make(chan int), make(chan int)
+var stats runtime.MemStats
+var sink int
 
 func producer() {
 	for i := range ask {
@@ -44,11 +48,36 @@ func nap(i int) int {
 	return i
 }
 
+// Runs until the world is stopped, at the next call of time.Sleep.
+func compute() {
+	for {
+		sink += busy(10000000)
+		time.Sleep(500 * time.Microsecond)
+	}
+}
+
+//go:noinline
+func busy(n int) int {
+	x := 0
+	for i := 0; i < n; i++ {
+		x += i * i
+	}
+	return x
+}
+
+//go:noinline
+func stopWorld(i int) int {
+	runtime.ReadMemStats(&stats)
+	return i
+}
+
 //go:noinline
 func serve(i int, kind string) int {
 	x := spin(20000)
 	if i%4 == 0 && kind == "channel" {
 		x += fetch(i)
+	} else if i%4 == 0 && kind == "stop" {
+		x += stopWorld(i)
 	} else if i%4 == 0 {
 		x += nap(i)
 	}
@@ -65,6 +94,9 @@ func main() {
 	seconds, _ := strconv.Atoi(args[0])
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
 	go producer()
+	if args[1] == "stop" {
+		go compute()
+	}
 	x := 0
 	for i := 0; time.Now().Before(end); i++ {
 		x += serve(i, args[1])
