@@ -121,6 +121,7 @@ static void arena_fill(void)
 
 static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER;
 static bool taken;
+static uint64_t nr_taken;
 
 WATCHED void sweep(void)
 {
@@ -138,6 +139,7 @@ static void token_hoard(void)
 {
 	pthread_mutex_lock(&table_lock);
 	taken = true;
+	nr_taken++;
 	pthread_mutex_unlock(&table_lock);
 	collect_garbage();
 	pthread_mutex_lock(&table_lock);
@@ -241,15 +243,18 @@ static void before(void)
 	sleep_ns(HOARD_NS / 3);
 }
 
+/* Waits until the collector has it, or has had it already. */
 static void before_token(void)
 {
-	bool now = false;
+	static uint64_t asked;
+	uint64_t now = 0;
 
 	byte_send(ask[1]);
-	while (!now) {
+	asked++;
+	while (now < asked) {
 		sleep_ns(100000);
 		pthread_mutex_lock(&table_lock);
-		now = taken;
+		now = nr_taken;
 		pthread_mutex_unlock(&table_lock);
 	}
 }

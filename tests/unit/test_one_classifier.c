@@ -29,7 +29,7 @@ struct sleep_case {
 	uint64_t args[WAITS_ARGS];
 	enum object_kind object;
 	const char *kernel;
-	uint32_t iowait, for_thread;
+	uint32_t flags, for_thread; /* flags: enum sleep_flags */
 	enum by by;
 	/* of the waking, as a descent sees them (one) and as the tracing of waits does */
 	uint64_t bracket, brackets;
@@ -57,6 +57,32 @@ static const struct sleep_case cases[] = {
      "sleeping",
      WALK_SLEEP,
      CAUSE_SLEEP,
+     ENDER_TIMER},
+    {"clock_nanosleep",
+     {1},
+     0,
+     "do_nanosleep",
+     SLEEP_RETRIES,
+     0,
+     BY_IDLE,
+     CLOCK,
+     EXPIRY,
+     "sleeping until the next try of a call that failed",
+     WALK_WORK,
+     CAUSE_SLEEP,
+     ENDER_TIMER},
+    {"clock_nanosleep",
+     {1},
+     0,
+     "do_nanosleep",
+     SLEEP_RETRIES | SLEEP_RETRIES_LOCK,
+     0,
+     BY_IDLE,
+     CLOCK,
+     EXPIRY,
+     "sleeping until the next try to get a file lock",
+     WALK_WORK,
+     CAUSE_LOCK,
      ENDER_TIMER},
     {"poll",
      {0},
@@ -257,7 +283,7 @@ static const struct sleep_case cases[] = {
      {3},
      OBJECT_FILE,
      "filemap_read;io_schedule",
-     1,
+     SLEEP_IN_IOWAIT,
      0,
      BY_WAKER,
      SOFT(4),
@@ -426,7 +452,7 @@ static const struct sleep_case cases[] = {
      {0},
      0,
      "asm_exc_page_fault;filemap_fault;io_schedule",
-     1,
+     SLEEP_IN_IOWAIT,
      0,
      BY_WAKER,
      SOFT(4),
@@ -482,8 +508,7 @@ static struct rec_sleep as_sleep(const struct sleep_case *c)
 			      .about = "",
 			      .interrupt = "",
 			      .bracket = (uint32_t)c->bracket,
-			      .flags = (c->iowait ? SLEEP_IN_IOWAIT : 0u) |
-				       (c->for_thread ? SLEEP_FOR_THREAD : 0u) |
+			      .flags = c->flags | (c->for_thread ? SLEEP_FOR_THREAD : 0u) |
 				       (c->by == BY_ITSELF ? SLEEP_BY_ITSELF : 0u),
 			      .waker_tid = c->by == BY_WAKER	? WAKER
 					   : c->by == BY_ITSELF ? TARGET
@@ -594,7 +619,8 @@ static void feed_chain(const struct sleep_case *c)
 	FEED(REC_ASLEEP, asleep, .tid = TARGET, .syscall = number_of(c), .flags = asleep,
 	     .args = {c->args[0], c->args[1], c->args[2]}, .object = c->object ? 3 : 0);
 	FEED(REC_SWITCH, switched, .prev_tid = TARGET, .prev_start_ns = TARGET, .kernel_stack = 7,
-	     .state = SWITCH_INTERRUPTIBLE | (c->iowait ? (uint32_t)SWITCH_IN_IOWAIT : 0));
+	     .state = SWITCH_INTERRUPTIBLE |
+		      (c->flags & SLEEP_IN_IOWAIT ? (uint32_t)SWITCH_IN_IOWAIT : 0));
 	FEED(REC_WAKING, waking, .wakee_tid = TARGET, .wakee_start_ns = TARGET, .current_tid = by,
 	     .current_start_ns = by, .brackets = c->brackets);
 	FEED(REC_SWITCH, switched, .next_tid = TARGET, .next_start_ns = TARGET);
@@ -642,7 +668,9 @@ static void test_same_words(void **state)
 		print_message("%zu: %s, %s\n", i, cases[i].call, cases[i].words);
 		expect_descent(&cases[i]);
 		expect_snapshot(&cases[i]);
-		expect_chain(&cases[i]);
+		/* the tracing of waits does not see calls that fail */
+		if (!(cases[i].flags & SLEEP_RETRIES))
+			expect_chain(&cases[i]);
 	}
 }
 
