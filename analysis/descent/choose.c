@@ -106,6 +106,17 @@ struct bucket_range calls_heaviest(const struct op *op, struct bucket_range rang
 	return part;
 }
 
+uint64_t calls_mean_ns(const struct op *op, uint64_t low_ns, uint64_t high_ns)
+{
+	struct bucket_range range = {pt_bucket(low_ns), PT_BUCKETS};
+	uint64_t calls;
+
+	if (high_ns != UINT64_MAX)
+		range.high = pt_bucket(high_ns - 1) + 1;
+	calls = profile_range_calls(&op->total, range);
+	return calls ? profile_range_sum(&op->total, range) / calls : 0;
+}
+
 /* Returns the share of a peak's time that its tail has. */
 static double tail_share(const struct op *op, const struct peak *p)
 {

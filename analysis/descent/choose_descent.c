@@ -4,6 +4,7 @@
 
 #include "analysis/base/array.h"
 #include "analysis/descent/choose.h"
+#include "analysis/descent/choose_impl.h"
 #include "analysis/descent/descent.h"
 
 /* Time without a call of the peak, before another peak is chosen. */
@@ -107,6 +108,7 @@ static int choose_among(struct model *m, uint32_t number, const struct descent_q
 	ask->start_ops = calls.start_ops;
 	ask->low_ns = calls.low_ns;
 	ask->high_ns = calls.high_ns;
+	ask->mean_ns = calls_mean_ns(op, calls.low_ns, calls.high_ns);
 	return 0;
 }
 
@@ -132,6 +134,7 @@ static void ask_samples(struct rec_descent *ask)
 	ask->sampled = true;
 	ask->low_ns = 1;
 	ask->high_ns = UINT64_MAX;
+	ask->mean_ns = 0;
 }
 
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,

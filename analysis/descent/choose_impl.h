@@ -22,6 +22,8 @@ bool peak_is_mixed(const struct op *op, const struct peak *p);
  * would outvote the long ones, although they take little of the time.
  */
 struct bucket_range calls_heaviest(const struct op *op, struct bucket_range range);
+/* Returns the mean latency of the calls of a range; 0: it has none. */
+uint64_t calls_mean_ns(const struct op *op, uint64_t low_ns, uint64_t high_ns);
 /*
  * Extends a peak into the buckets beside it that are empty. The few calls that a descent begins
  * with may all lie in one bucket, of 9% of their latency. What probes and tracepoints add to a

@@ -330,6 +330,11 @@ struct descent_result {
 	bool enough;	     /* the named causes explain enough to be called a root cause */
 	struct descent_interval latency_interval; /* 95% interval of latency_ns */
 	struct descent_interval explained_interval;
+	/*
+	 * Their mean before probes were armed inside them, if the measured calls are not like them
+	 * (`latency_interval` is far from it); else 0. Then `enough` is false.
+	 */
+	uint64_t expected_ns;
 	struct descent_missing missing;
 	char refused[160]; /* why there are no paths: the figures contradict each other; else "" */
 	unsigned int nr_paths;

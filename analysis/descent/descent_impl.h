@@ -221,6 +221,9 @@ bool descent_settled(struct descent *d, uint64_t now_ns);
  */
 bool descent_wants_samples(const struct descent *d);
 
+/* Returns true if the calls that the user named are longer than those measured so far. */
+bool descent_awaits_longer_calls(const struct descent *d);
+
 /* save.c: adds one fnode of a saved session. Returns 0, -EINVAL, -ENOMEM or -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);
 /* save.c: takes the start profile of the saved session. Returns 0 or -EINVAL. */

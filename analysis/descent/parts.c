@@ -160,6 +160,7 @@ void parts_ask(const struct op *op, const struct rec_parts *parts, uint32_t numb
 	ask->part = number;
 	ask->low_ns = p->low_ns;
 	ask->high_ns = p->high_ns;
+	ask->mean_ns = calls_mean_ns(op, ask->low_ns, ask->high_ns);
 	if (p->high_ns != UINT64_MAX)
 		calls_add_room(op, &ask->low_ns, &ask->high_ns);
 }

@@ -31,6 +31,11 @@
 #define OWN_WAIT_NS 3000000000ull
 /* If the next decision is further away, the answer does not wait for it. */
 #define SOON_NS 1000000000.0
+/* The measured calls are unlike those that were watched if their means differ by this factor. */
+#define UNLIKE 1.5
+/* How long the descent of calls that the user named waits for calls like those that were watched.
+ */
+#define UNLIKE_WAIT_NS 8000000000ull
 /* Standard deviations on each side of a 95% confidence interval. */
 #define SIGMAS 1.96
 
@@ -195,13 +200,31 @@ static void find_intervals(struct builder *b)
 							     fmin(1, fmax(p, middle + error))};
 }
 
+/*
+ * Compares the measured calls with those that were watched before. They are shorter if the long
+ * ones are too rare to be measured in time, or if probes made calls of a faster peak long enough to
+ * count. They are longer if the cost of the probes inside them is not known well enough.
+ */
+static void find_unlike(struct builder *b)
+{
+	struct descent_result *r = b->r;
+	double mean = (double)b->d->ask.mean_ns;
+
+	if (mean > UNLIKE * r->latency_interval.high || mean * UNLIKE < r->latency_interval.low)
+		r->expected_ns = b->d->ask.mean_ns;
+	/* what is explained is the time of the measured calls only */
+	if (r->expected_ns && b->latency < mean)
+		r->named *= b->latency / mean;
+}
+
 static bool explains_enough(const struct builder *b)
 {
 	const struct descent_result *r = b->r;
 	double host = sum_of(r, cause_of_host), program = r->named - host,
 	       of_program = 1 - fmax(host, host_share(b));
 
-	if (r->named < EXPLAINED_LEAST || !r->nr_paths || named_share(b->d, r, &r->paths[0]) <= 0)
+	if (r->named < EXPLAINED_LEAST || !r->nr_paths || r->expected_ns ||
+	    named_share(b->d, r, &r->paths[0]) <= 0)
 		return false;
 	/* The host's part alone does not explain what the program does in the rest of the time. */
 	return of_program < PROGRAM_LEAST || program >= EXPLAINED_LEAST * of_program;
@@ -271,6 +294,8 @@ void result_judge(struct builder *b)
 	    descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
 		drop_paths(r);
 	find_intervals(b);
+	if (b->d->ask.mean_ns && r->calls_used)
+		find_unlike(b);
 	r->enough = explains_enough(b);
 	if ((r->status == DESCENT_ROOT_CAUSE && !r->enough) ||
 	    (r->status == DESCENT_DEPTH_REACHED && r->refused[0]))
@@ -361,4 +386,17 @@ bool descent_wants_samples(const struct descent *d)
 	}
 	descent_result_release(&r);
 	return wants;
+}
+
+bool descent_awaits_longer_calls(const struct descent *d)
+{
+	struct descent_result r;
+	bool awaits;
+
+	if (d->ask.choice != DESCENT_NAMED_CALLS || !d->ask.mean_ns ||
+	    d->last_end_ns - d->first_start_ns >= UNLIKE_WAIT_NS || descent_result(d, &r))
+		return false;
+	awaits = r.expected_ns > r.latency_ns;
+	descent_result_release(&r);
+	return awaits;
 }

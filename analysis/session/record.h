@@ -419,6 +419,7 @@ struct rec_descent {
 	uint32_t choice;  /* of the calls: enum descent_choice */
 	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
 	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
+	uint64_t mean_ns; /* of these calls before probes were armed in them; 0: not known */
 };
 
 enum call_outcome {

@@ -98,7 +98,7 @@ static STRUCT_TABLE(rec_descent,
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
 	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
-	FIELDS(rec_descent, sampled, part));
+	FIELDS(rec_descent, sampled, part, mean_ns));
 
 static STRUCT_TABLE(rec_open_ask,
 	FIELDS(rec_open_ask, requested, syscall),

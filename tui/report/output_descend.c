@@ -117,6 +117,12 @@ void report_doubt(struct buf *out, const struct descend_report *r,
 			   "in doubt, because calls of less than %s are too short to be measured "
 			   "here, and most of this time is that of the probes: ",
 			   format_time(measurable).s);
+	else if (result->expected_ns)
+		buf_printf(
+		    out,
+		    "in doubt, because the measured calls took %s on average, and such calls "
+		    "%s before probes were armed inside them: ",
+		    format_time(result->latency_ns).s, format_time(result->expected_ns).s);
 	else if (result->status == DESCENT_PARTLY && result->named < NOTHING)
 		buf_puts(out, "not explained: ");
 	else if (result->status == DESCENT_PARTLY)

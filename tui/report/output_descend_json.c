@@ -454,6 +454,8 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 	json_put_share(o, "explained", result->explained);
 	if (result->calls_used) {
 		json_put_u64(o, "mean_ns", result->latency_ns);
+		if (result->expected_ns)
+			json_put_u64(o, "expected_mean_ns", result->expected_ns);
 		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));
 		json_put(o, "missing", missing_json(r->driver, result));
 	}

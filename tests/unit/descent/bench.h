@@ -47,9 +47,9 @@ struct bench {
 	uint32_t learn_node; /* the last one asked for */
 	struct descent_armed learn_site;
 	bool done;
-	uint64_t now;
-	uint32_t known;	      /* enum call_known of the calls */
-	struct rec_call call; /* further fields for the next call */
+	uint64_t now, mean_ns; /* mean_ns: that of the question */
+	uint32_t known;	       /* enum call_known of the calls */
+	struct rec_call call;  /* further fields for the next call */
 	/* letters of the kernel functions of the next stacks below a system call; NULL: in user
 	 * space */
 	const char *kernel;
@@ -173,6 +173,7 @@ static void ask(struct bench *b, bool level_by_level)
 {
 	struct record rec = ask_record(level_by_level);
 
+	rec.descent.mean_ns = b->mean_ns;
 	assert_int_equal(feed(b, &rec), 0);
 	act(b);
 }
