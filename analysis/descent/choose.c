@@ -117,6 +117,22 @@ uint64_t calls_mean_ns(const struct op *op, uint64_t low_ns, uint64_t high_ns)
 	return calls ? profile_range_sum(&op->total, range) / calls : 0;
 }
 
+struct bucket_range calls_another_kind(const struct op *op, struct bucket_range range)
+{
+	double calls = (double)profile_range_calls(&op->total, range),
+	       time = (double)profile_range_sum(&op->total, range);
+	struct bucket_range longer = range;
+
+	if (calls <= 0 || time <= 0)
+		return range;
+	longer.low = pt_bucket((uint64_t)(time / calls)) + 1;
+	return (double)profile_range_sum(&op->total, longer) / time -
+			   (double)profile_range_calls(&op->total, longer) / calls >=
+		       ANOTHER_KIND
+		   ? longer
+		   : range;
+}
+
 /* Returns the share of a peak's time that its tail has. */
 static double tail_share(const struct op *op, const struct peak *p)
 {
@@ -234,28 +250,6 @@ static int choose_largest(const struct op *op, const struct choose_question *q,
 	return 0;
 }
 
-/*
- * Returns the calls of a range that are longer than its mean, if they are another kind of calls;
- * else the range. The shorter calls would outvote them. If the range begins in the flank of a peak,
- * armed probes move further calls of that peak into the range, and the long ones become rarer
- * still.
- */
-static struct bucket_range another_kind(const struct op *op, struct bucket_range range)
-{
-	double calls = (double)profile_range_calls(&op->total, range),
-	       time = (double)profile_range_sum(&op->total, range);
-	struct bucket_range longer = range;
-
-	if (calls <= 0 || time <= 0)
-		return range;
-	longer.low = pt_bucket((uint64_t)(time / calls)) + 1;
-	return (double)profile_range_sum(&op->total, longer) / time -
-			   (double)profile_range_calls(&op->total, longer) / calls >=
-		       ANOTHER_KIND
-		   ? longer
-		   : range;
-}
-
 static int choose_slowest(const struct op *op, const struct choose_question *q,
 			  struct choose_answer *out)
 {
@@ -266,7 +260,7 @@ static int choose_slowest(const struct op *op, const struct choose_question *q,
 		return -EAGAIN;
 	/* whole buckets, as the shares of the answer: a bucket may hold most of the calls */
 	range.low = pt_bucket(profile_quantile(&op->total, fmax(0, 1 - q->slowest / 100)));
-	longer = another_kind(op, range);
+	longer = calls_another_kind(op, range);
 	calls = seen(op, profile_range_calls(&op->total, longer));
 	if (longer.low > range.low && !q->last_chance &&
 	    calls < fewer(q, SLOWEST_CALLS, STABLE_FEWEST))

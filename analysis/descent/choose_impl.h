@@ -22,6 +22,13 @@ bool peak_is_mixed(const struct op *op, const struct peak *p);
  * would outvote the long ones, although they take little of the time.
  */
 struct bucket_range calls_heaviest(const struct op *op, struct bucket_range range);
+/*
+ * Returns the calls of a range that are longer than its mean, if they are another kind of calls;
+ * else the range. The shorter calls would outvote them. If the range begins in the flank of a peak,
+ * armed probes move further calls of that peak into the range, and the long ones become rarer
+ * still.
+ */
+struct bucket_range calls_another_kind(const struct op *op, struct bucket_range range);
 /* Returns the mean latency of the calls of a range; 0: it has none. */
 uint64_t calls_mean_ns(const struct op *op, uint64_t low_ns, uint64_t high_ns);
 /*

@@ -100,15 +100,40 @@ static void find_segments(const struct op *op, struct segments *s)
 	add(s, PART_TAIL, at, PT_BUCKETS);
 }
 
-static struct rec_part part_of(const struct op *op, const struct segment *x, bool last)
+/* Returns the number of calls of a range that were seen. */
+static double seen_calls(const struct op *op, struct bucket_range range)
 {
 	double seen = op->share_seen > 0 && op->share_seen < 1 ? op->share_seen : 1;
-	struct bucket_range range = x->kind == PART_TAIL ? calls_heaviest(op, x->range) : x->range;
+
+	return (double)profile_range_calls(&op->total, range) * seen;
+}
+
+/*
+ * Returns the calls of a segment that are explained. Beyond all peaks, they are those with most of
+ * the time, or those of another kind if these are worth an answer of their own.
+ */
+static struct bucket_range explained_range(const struct op *op, const struct segment *x)
+{
+	struct bucket_range range = x->kind == PART_TAIL ? calls_heaviest(op, x->range) : x->range,
+			    other;
+
+	if (x->kind == PART_PEAK)
+		return range;
+	other = calls_another_kind(op, range);
+	return seen_calls(op, other) >= FEW_CALLS && (double)profile_range_sum(&op->total, other) >=
+							 LEAST * (double)op->total.sum_ns
+		   ? other
+		   : range;
+}
+
+static struct rec_part part_of(const struct op *op, const struct segment *x, bool last)
+{
+	struct bucket_range range = explained_range(op, x);
 	uint64_t calls = profile_range_calls(&op->total, range);
 	bool open = last && x->kind != PART_PEAK;
 
 	return (struct rec_part){.kind = x->kind,
-				 .few = (double)calls * seen < FEW_CALLS,
+				 .few = seen_calls(op, range) < FEW_CALLS,
 				 .low_ns = bucket_low_ns(range.low, PT_RESOLUTION),
 				 .high_ns =
 				     open ? UINT64_MAX : bucket_low_ns(range.high, PT_RESOLUTION),

@@ -118,6 +118,26 @@ static void small_ones(void **state)
 	assert_true(has(&parts.part[1], 20 * MS));
 }
 
+/* Six calls of 5 ms are an answer of their own, not one with 400 of 60 us that have less of the
+ * time. */
+static void another_kind_in_the_tail(void **state)
+{
+	begin();
+	give(20 * US, 10000);
+	give(60 * US, 400);
+	give(5 * MS, 4);
+	give_peak(15 * US, 20 * US, 30 * US, PEAK_LISTED);
+	divide();
+	/* a few may be chance */
+	assert_int_equal(parts.all.nr_parts, 2);
+	assert_true(has(&parts.part[1], 60 * US) && has(&parts.part[1], 5 * MS));
+	give(5 * MS, 2);
+	divide();
+	assert_int_equal(parts.all.nr_parts, 2);
+	assert_true(!has(&parts.part[1], 60 * US) && has(&parts.part[1], 5 * MS));
+	assert_int_equal(parts.part[1].calls, 6);
+}
+
 /* A peak that has swallowed another one is two parts, of which the tail is where its time is. */
 static void a_mixed_peak(void **state)
 {
@@ -202,9 +222,13 @@ static void room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_shadow),	     cmocka_unit_test(small_ones),
-	    cmocka_unit_test(a_mixed_peak),  cmocka_unit_test(only_the_largest),
-	    cmocka_unit_test(too_few_calls), cmocka_unit_test(room),
+	    cmocka_unit_test(a_shadow),
+	    cmocka_unit_test(small_ones),
+	    cmocka_unit_test(another_kind_in_the_tail),
+	    cmocka_unit_test(a_mixed_peak),
+	    cmocka_unit_test(only_the_largest),
+	    cmocka_unit_test(too_few_calls),
+	    cmocka_unit_test(room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
