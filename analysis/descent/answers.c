@@ -7,6 +7,13 @@
 
 #include "analysis/descent/descent_impl.h"
 
+enum { DROWNED_CALLS = 5 }; /* such calls show that the armed set costs too much */
+/*
+ * A call that took this many times what is left of it without its probes consists of probes. Their
+ * cost is known to a tenth or less well, and the collector subtracts three quarters at most.
+ */
+#define DROWNED 3.5
+
 /* An answer came: continue the step that waited for it. */
 static int go_on(struct descent *d)
 {
@@ -122,6 +129,35 @@ void descent_lose_armed(struct descent *d)
 		lose(d, &d->tree.node[d->armed[i]], FNODE_BLOWN);
 	change_forget_window(&d->change);
 	descent_arm_rest(d);
+}
+
+bool descent_drowns(struct descent *d, const struct rec_call *call)
+{
+	uint64_t calls = 0;
+	bool lost = false;
+
+	if (!call->nr_nodes || (double)call->raw_ns < DROWNED * (double)call->latency_ns)
+		return false;
+	if (++d->seen.drowned < DROWNED_CALLS || d->seen.drowned < d->window.records)
+		return true;
+	for (uint32_t i = 0; i < call->nr_nodes; i++)
+		calls += call->nodes[i].count;
+	for (uint32_t i = 0; i < call->nr_nodes; i++) {
+		const struct rec_call_node *n = &call->nodes[i];
+
+		if (n->node >= d->tree.nr_nodes || d->tree.node[n->node].state != FNODE_ARMED ||
+		    n->count * call->nr_nodes <= calls)
+			continue;
+		lose(d, &d->tree.node[n->node], FNODE_BLOWN);
+		lost = true;
+	}
+	if (lost) {
+		change_forget_window(&d->change);
+		descent_arm_rest(d);
+	} else {
+		descent_lose_armed(d);
+	}
+	return true;
 }
 
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r)

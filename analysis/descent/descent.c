@@ -352,7 +352,7 @@ static int take_call(struct descent *d, const struct rec_call *c)
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
 	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED ||
-	    descent_half_known(d, c))
+	    descent_half_known(d, c) || descent_drowns(d, c))
 		return late;
 	err = descent_vote(d, c);
 	if (err)

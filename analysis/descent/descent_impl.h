@@ -63,6 +63,7 @@ struct descent {
 	struct armed_profile {
 		unsigned int slices;
 		uint64_t calls, in_peak;
+		unsigned int drowned; /* calls of the peak that mostly consisted of probes */
 	} seen; /* calls of f0 since a set was last armed, from its profiles */
 	struct totals all;
 	struct cause_tally preempted_by, queued_by, interrupts;
@@ -208,6 +209,11 @@ int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_c
 int descent_take_lost(struct descent *d, const struct rec_fnode_lost *r);
 /* Drops all armed fnodes, because their probes change the peak itself. */
 void descent_lose_armed(struct descent *d);
+/*
+ * Returns true if the probes inside a call took most of it, so that its times say nothing. After
+ * some such calls, stops timing the fnodes that are called most often in it.
+ */
+bool descent_drowns(struct descent *d, const struct rec_call *call);
 
 /*
  * verdict.c: called after a decision at `now_ns`. Returns true if enough is explained, this

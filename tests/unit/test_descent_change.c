@@ -80,6 +80,38 @@ static void test_probes_are_no_change(void **state)
 	bench_end(&b);
 }
 
+/*
+ * Calls of which the probes took three quarters say nothing: the callee with most of the probes is
+ * not timed any more, and what other calls say counts.
+ */
+static void test_drowned_calls(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'c');
+	start(&b, true);
+	for (int i = 0; i < 7; i++) {
+		b.call.raw_ns = 40 * MS;
+		CALL(&b, 10 * MS, P("a", 1 * MS, .count = 50), P("c", 8 * MS));
+	}
+	assert_null(armed(&b, "a"));
+	assert_non_null(armed(&b, "c"));
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.calls_used, 0);
+	descent_result_release(&r);
+	for (int i = 0; i < 40; i++) {
+		b.call.raw_ns = 11 * MS;
+		CALL(&b, 10 * MS, P("c", 8 * MS));
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(r.calls_used >= 10 && r.nr_paths && r.paths[0].share > 0.75);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 /* The same distribution, sampled again and again, is not said to have changed. */
 static void test_noise_is_no_change(void **state)
 {
@@ -145,6 +177,7 @@ int main(void)
 	    cmocka_unit_test(test_distribution_changed),
 	    cmocka_unit_test(test_only_the_peak_counts),
 	    cmocka_unit_test(test_probes_are_no_change),
+	    cmocka_unit_test(test_drowned_calls),
 	    cmocka_unit_test(test_noise_is_no_change),
 	    cmocka_unit_test(test_a_wrong_price_is_no_change),
 	};
