@@ -31,6 +31,8 @@ struct vector {
 	/* inclusive time, corrected for the probes; run-queue and interrupt time not subtracted */
 	uint64_t sum;
 	uint64_t probes_ns; /* cost of the probes at this fnode and below it */
+	/* subtracted from the fault time of callees, because they did not take that long */
+	uint64_t overrated_ns;
 };
 
 /* Sums over in-peak calls. */

@@ -110,6 +110,25 @@ static void net_times(struct descent *d)
 	}
 }
 
+/*
+ * The time of faults is their number times a constant. Limits it to the time that the function had
+ * for them, callees before callers: what they have too much is missing in their callers, too.
+ */
+static void limit_faults(struct descent *d)
+{
+	for (uint32_t i = d->nr_armed + 1; i-- > 0;) {
+		uint32_t id = i ? d->armed[i - 1] : 0;
+		struct vector *v = &d->vector[id];
+		uint64_t room = minus(v->net, v->blocked), told = v->fault;
+
+		v->fault = minus(v->fault, v->overrated_ns);
+		if (v->fault > room)
+			v->fault = room;
+		if (id)
+			d->vector[d->tree.node[id].parent].overrated_ns += told - v->fault;
+	}
+}
+
 static void load_root(struct descent *d, const struct rec_call *call)
 {
 	struct vector *v = &d->vector[0];
@@ -436,6 +455,7 @@ int descent_vote(struct descent *d, const struct rec_call *call)
 	correct(d);
 	net_times(d);
 	load_root(d, call);
+	limit_faults(d);
 	aggregate(d);
 	count_totals(&d->window, call, &d->vector[0]);
 	count_totals(&d->all, call, &d->vector[0]);

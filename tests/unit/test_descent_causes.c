@@ -287,6 +287,18 @@ static void test_page_faults(void **state)
 	CALLS(40, &b, 10 * MS, P("a", 9 * MS, .fault = 7 * MS));
 	expect_path(&b, 0, "a", CAUSE_PAGE_FAULT);
 	bench_end(&b);
+	/* An estimate of 8 ms: the function that met them took 5. */
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	start(&b, true);
+	b.call.fault_ns = 8 * MS;
+	CALLS(40, &b, 10 * MS, P("a", 5 * MS, .fault = 8 * MS));
+	assert_int_equal(descent_result(b.d, &r), 0);
+	for (uint32_t i = 0; i < r.nr_paths; i++)
+		assert_true(r.paths[i].cause.kind != CAUSE_PAGE_FAULT ||
+			    (r.paths[i].nr_frames == 2 && fabs(r.paths[i].share - 0.5) < 1e-9));
+	descent_result_release(&r);
+	bench_end(&b);
 	/* Only counted: a constant times the count, and f0's. */
 	bench_begin(&b);
 	b.known &= ~(uint32_t)(CALL_KNOWN_FAULT_NS | CALL_KNOWN_NODE_FAULT);
