@@ -305,25 +305,6 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 }
 
-/* Count a hit; true if it blows the site's fuse. The BPF program decides this itself, because
- * the collector may be busy and hits begin as soon as the probe is attached. */
-INLINE bool fuse_blows(struct pt_site *s)
-{
-	u64 hits = __sync_fetch_and_add(&s->hits, 1), now;
-
-	if (hits < s->fuse || s->blown)
-		return false;
-	if (s->fuse_ns) {
-		now = bpf_ktime_get_ns();
-		if (now - s->fuse_since >= s->fuse_ns) {
-			s->fuse_since = now;
-			s->fuse = hits + s->fuse_hits;
-			return false;
-		}
-	}
-	return !__sync_fetch_and_add(&s->blown, 1);
-}
-
 enum { COLD_NS = 50000 }; /* after so long without a hit, assume cold caches */
 
 /* Count hits with cold caches: they cost several times as much. */

@@ -62,6 +62,25 @@ INLINE void report_blown(struct pt_control *c, struct pt_site *s, u32 index, u64
 		s->blown = 0;
 }
 
+/* Count a hit; true if it blows the site's fuse. The BPF program decides this itself, because
+ * the collector may be busy and hits begin as soon as the probe is attached. */
+INLINE bool fuse_blows(struct pt_site *s)
+{
+	u64 hits = __sync_fetch_and_add(&s->hits, 1), now;
+
+	if (hits < s->fuse || s->blown)
+		return false;
+	if (s->fuse_ns) {
+		now = bpf_ktime_get_ns();
+		if (now - s->fuse_since >= s->fuse_ns) {
+			s->fuse_since = now;
+			s->fuse = hits + s->fuse_hits;
+			return false;
+		}
+	}
+	return !__sync_fetch_and_add(&s->blown, 1);
+}
+
 /*
  * The site of a kernel function whose probe was hit; NULL if the caller is not a target. Hits
  * of all processes count for the fuse, because all callers pay for the probe.
@@ -81,7 +100,7 @@ INLINE struct pt_site *kernel_hit(struct pt_control *c, struct pt_regs *ctx, u64
 		count_hit(PT_HIT_KERNEL_OTHER);
 		return 0;
 	}
-	count_hit(PT_HIT_EMULATED);
+	count_hit(PT_HIT_KERNEL);
 	return s;
 }
 

@@ -131,12 +131,12 @@ struct pt_site {
 	pt_u64 hits;
 	pt_u64 fuse;		    /* value of `hits` at which the fuse may blow */
 	pt_u64 fuse_since, fuse_ns; /* if not 0, blow only if fuse_hits came within fuse_ns */
-	pt_u64 last;		    /* when the last activation began here */
-	pt_u64 of_call;		    /* start of the call of f0 in which `passes` is counted */
-	pt_u64 of_frame;	    /* stack pointer at the last hit */
-	pt_u32 passes, loops;	    /* hits in that call, and those in a row with that pointer */
-	pt_s32 entry_cfa;	    /* like start_cfa, for FNODE_ENTRY */
-	pt_u32 fuse_hits;	    /* hits allowed within fuse_ns */
+	pt_u64 last, program_ns; /* start of the last activation; in the kernel: time in programs */
+	pt_u64 of_call;		 /* start of the call of f0 in which `passes` is counted */
+	pt_u64 of_frame;	 /* stack pointer at the last hit */
+	pt_u32 passes, loops;	 /* hits in that call, and those in a row with that pointer */
+	pt_s32 entry_cfa;	 /* like start_cfa, for FNODE_ENTRY */
+	pt_u32 fuse_hits;	 /* hits allowed within fuse_ns */
 	pt_u32 blown;
 	pt_u32 op;	   /* the front's number; only the collector reads it */
 	pt_u32 call_bytes; /* a start at a call instruction: its length; 0: at the entry of the
@@ -473,12 +473,11 @@ struct pt_control {
 	pt_u64 keep;
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
-	pt_u32 hit_ns[2]; /* cost of a hit by site class */
-	pt_u32 tick_ns;	  /* cost of a sampling interrupt without its BPF program */
-	/*
-	 * What an interrupt takes from the code that it interrupts before the first and after the
-	 * last of its tracepoints, ns.
-	 */
+	pt_u32 hit_ns[2]; /* cost of a hit by site class; in the kernel, outside of the program: */
+	pt_u32 kernel_ns, hit_spare;
+	pt_u32 tick_ns; /* cost of a sampling interrupt without its BPF program */
+	/* What an interrupt takes from the code that it interrupts before the first and after the
+	 * last of its tracepoints, ns. */
 	pt_u32 irq_outside_ns;
 	pt_u32 clock_tid;	 /* measure the clock's interrupts of this thread; 0: of none */
 	pt_u64 clocks, clock_ns; /* their number, and their time between their tracepoints */
@@ -528,11 +527,11 @@ enum pt_counter {
 	PT_HIT_LOCK,
 	PT_HIT_LOCK_OTHER,
 	PT_HIT_KERNEL_OTHER, /* kernel functions called by other processes */
-	PT_HIT_COLD,  /* counted in addition: the last hit on this CPU was long ago, so its caches
-			 are cold */
-	PT_HIT_WAITS, /* events of tasks whose waits are traced */
+	PT_HIT_COLD, /* counted in addition: the caches are cold, since the last hit was long ago */
+	PT_HIT_WAITS,	    /* events of tasks whose waits are traced */
 	PT_HIT_WAITS_OTHER, /* the same tracepoints, of other tasks */
 	PT_WAITS_NS,	    /* not a number of hits: time in the programs at PT_HIT_WAITS */
+	PT_HIT_KERNEL,
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
 	PT_COUNTERS_ROOM = 16,	   /* of a CPU: whole cache lines */

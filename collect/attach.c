@@ -203,23 +203,36 @@ int attach_breakpoint(struct attachment *a, int prog, int tid, uint64_t address,
 	return attach_single(a, prog, &attr, &(struct event_scope){.pid = tid, .cpu = -1}, cookie);
 }
 
+static int attach_kprobe(struct attachment *a, int prog, struct perf_event_attr *attr,
+			 uint64_t cookie)
+{
+	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d");
+
+	if (type < 0)
+		return -EOPNOTSUPP;
+	attr->type = (uint32_t)type;
+	return attach_single(a, prog, attr, &(struct event_scope){.pid = -1, .cpu = 0}, cookie);
+}
+
+int attach_kernel_place(struct attachment *a, int prog, const char *function, uint64_t offset,
+			uint64_t cookie)
+{
+	struct perf_event_attr attr = {.config1 = (uint64_t)(uintptr_t)function, .config2 = offset};
+
+	return attach_kprobe(a, prog, &attr, cookie);
+}
+
 int attach_kernel(struct attachment *a, int prog, const char *function, bool at_return,
 		  uint64_t cookie)
 {
-	int type = event_source("/sys/bus/event_source/devices/kprobe/type", "%d"), bit = 0;
-	struct perf_event_attr attr;
+	static const char retprobe[] = "/sys/bus/event_source/devices/kprobe/format/retprobe";
+	struct perf_event_attr attr = {.config1 = (uint64_t)(uintptr_t)function};
+	int bit = at_return ? event_source(retprobe, "config:%d") : 0;
 
-	if (at_return)
-		bit = event_source("/sys/bus/event_source/devices/kprobe/format/retprobe",
-				   "config:%d");
-	if (type < 0 || bit < 0 || bit > 63)
+	if (bit < 0 || bit > 63)
 		return -EOPNOTSUPP;
-	memset(&attr, 0, sizeof(attr));
-	attr.type = (uint32_t)type;
-	attr.config = at_return ? UINT64_C(1) << bit : 0;
-	attr.config1 = (uint64_t)(uintptr_t)function;
-	/* the perf event is opened on CPU 0, but the probe acts on all CPUs */
-	return attach_single(a, prog, &attr, &(struct event_scope){.pid = -1, .cpu = 0}, cookie);
+	attr.config = (uint64_t)at_return << bit;
+	return attach_kprobe(a, prog, &attr, cookie);
 }
 
 /* Open an event only to learn whether that is permitted. */

@@ -93,6 +93,14 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 		  uint64_t cookie);
 
 /*
+ * The same at an instruction of a function of the kernel, or, if `function` is NULL, at the address
+ * `offset`. Negative errno: -EILSEQ if none begins at the address,
+ * -EINVAL or -EBUSY if the kernel lets nobody probe this code.
+ */
+int attach_kernel_place(struct attachment *a, int prog, const char *function, uint64_t offset,
+			uint64_t cookie);
+
+/*
  * Detach. The probes stop within microseconds, but the kernel blocks the caller for tens of
  * milliseconds. With `wait` false, a separate thread does the work.
  */

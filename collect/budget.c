@@ -113,13 +113,19 @@ uint64_t budget_hit_ns(const struct collector *c, uint32_t class)
 	return (uint64_t)c->cost.hit[class] * COLD_PERCENT / 100;
 }
 
+uint64_t budget_kernel_ns(const struct collector *c)
+{
+	return c->cost.kernel ? c->cost.kernel : c->cost.hit[SITE_EMULATED];
+}
+
 uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *others)
 {
 	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
 		  (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
 		  n[PT_HIT_WAITS_OTHER] * c->cost.sched / 2 +
-		  n[PT_HIT_KERNEL_OTHER] * c->cost.hit[SITE_EMULATED];
+		  n[PT_HIT_KERNEL_OTHER] * budget_kernel_ns(c);
 	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) +
+	       n[PT_HIT_KERNEL] * budget_kernel_ns(c) +
 	       n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) + n[PT_HIT_COLD] * c->cost.cold +
 	       n[PT_HIT_SYSCALL] * c->cost.syscall +
 	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched +

@@ -85,6 +85,9 @@ uint64_t budget_attach_cost(uint64_t sites);
 /* Cost of one hit of a site of this class, ns. */
 uint64_t budget_hit_ns(const struct collector *c, uint32_t class);
 
+/* Cost of one hit of a probe in the kernel's code, ns. */
+uint64_t budget_kernel_ns(const struct collector *c);
+
 /* What was timed and not estimated, ns: stack samples, which are few and long, and sleeps. */
 uint64_t budget_timed(const struct collector *c);
 

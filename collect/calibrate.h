@@ -20,6 +20,8 @@ struct probe_cost {
 	uint32_t cold;			/* ... in addition, if the caches are cold */
 	uint32_t inside[SITE_CLASSES];	/* what an entry of this class adds to a measured latency */
 	uint32_t inside_error[SITE_CLASSES]; /* ... variation from call to call */
+	uint32_t kernel, kernel_inside; /* the same of a probe in the kernel's code; 0: there are
+					   none */
 	uint32_t syscall, syscall_inside, syscall_other;
 	uint32_t sched;
 	uint32_t system_call, context_switch, minor_fault; /* on this host without probes */

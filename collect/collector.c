@@ -322,6 +322,9 @@ static void govern(struct collector_loop *l, uint64_t now)
 	l->next_govern = functions_govern(l->c, now);
 	if (kernel < l->next_govern)
 		l->next_govern = kernel;
+	kernel = descend_kernel_govern(l->c, now);
+	if (kernel < l->next_govern)
+		l->next_govern = kernel;
 	l->early = (l->next_govern > now + 2 * CALM_EARLY_MS * MS ? CALM_EARLY_MS : EARLY_MS) * MS;
 }
 

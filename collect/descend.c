@@ -136,7 +136,7 @@ void descend_file_changed(struct collector *c, uint32_t module)
  */
 static uint32_t shared_with_f0(const struct descent_arming *d, const struct rec_site *s)
 {
-	for (uint32_t i = 0; i < d->function->nr_sites; i++) {
+	for (uint32_t i = 0; d->function && i < d->function->nr_sites; i++) {
 		const struct function_site *fs = &d->function->sites[i];
 
 		if ((fs->site.role == SITE_ENTRY || fs->site.role == SITE_CALL) && !fs->dead &&
@@ -353,6 +353,7 @@ void descend_clocks(struct collector *c)
 void descend_sleep(struct collector *c)
 {
 	keep_clocks(c, false);
+	descend_kernel_detach(c);
 	if (c->descent)
 		clocks_release(&c->descent->clocks);
 }
@@ -379,8 +380,6 @@ static const char *request_check(struct collector *c, const struct req_descend *
 
 	if (!f && !descend_slot_in_kernel(c, req->op))
 		return "the function is not watched";
-	if (!f && req->nr_nodes)
-		return "a call of the kernel has no call sites";
 	if (req->nr_nodes > PT_FNODES)
 		return "too many call sites in one request";
 	for (uint32_t i = 0; i < req->nr_nodes; i++) {
@@ -388,6 +387,10 @@ static const char *request_check(struct collector *c, const struct req_descend *
 
 		if (!n->node || n->start.class >= SITE_CLASSES || n->end.class >= SITE_CLASSES)
 			return "the request contains an invalid call site";
+		if (!f && descend_kernel_check(c, n))
+			return descend_kernel_check(c, n);
+		if (!f)
+			continue;
 		if (!site_is_mapped(c, &n->start) || (n->end.module && !site_is_mapped(c, &n->end)))
 			return "the address is outside the code that the target has mapped";
 		sites[nr++] = &n->start;
@@ -447,10 +450,12 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	control->descend_sampled = d->sampled;
 	control->descend_low = req->low_ns;
 	control->descend_high = req->high_ns;
-	/* calls that begin after this carry the new epoch */
-	__atomic_store_n(&control->descend_epoch, req->epoch, __ATOMIC_SEQ_CST);
+	/* calls that begin after this carry the new epoch, in the kernel once all is attached */
+	__atomic_store_n(&control->descend_epoch, f || !d->nr_nodes ? req->epoch : 0,
+			 __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_call, call, __ATOMIC_SEQ_CST);
+	descend_kernel_begin(d);
 	return 0;
 }
 

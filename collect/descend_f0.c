@@ -23,6 +23,11 @@ bool descend_needs_syscalls(const struct collector *c)
 	return c->descent && c->descent->is_syscall;
 }
 
+bool descend_goes_into_kernel(const struct collector *c)
+{
+	return c->descent && !c->descent->function && c->cost.kernel;
+}
+
 bool descend_is_of_kernel(const struct collector *c, uint32_t op)
 {
 	return c->descent && !c->descent->function && c->descent->op == op;

@@ -76,11 +76,19 @@ static uint64_t pass_ns(const struct collector *c, const struct descent_arming *
 	for (uint32_t i = 0; i < d->nr_nodes; i++) {
 		const struct req_fnode *n = &d->nodes[i];
 
+		if (s->module == REC_KERNEL_MODULE)
+			return 2ull * c->cost.kernel;
 		if (n->start.module == s->module && n->start.offset == s->offset)
 			return budget_hit_ns(c, s->class) +
 			       (n->end.module ? budget_hit_ns(c, n->end.class) : 0);
 	}
 	return budget_hit_ns(c, s->class);
+}
+
+/* Cost of a hit of this site, ns. */
+static uint64_t hit_ns(const struct collector *c, const struct node_site *s)
+{
+	return s->module == REC_KERNEL_MODULE ? c->cost.kernel : budget_hit_ns(c, s->class);
 }
 
 /*
@@ -104,12 +112,31 @@ static void outside_fuse(struct collector *c, struct descent_arming *d, struct n
 		site_blow(c, d, s);
 }
 
-uint64_t descend_spending(struct collector *c, const struct function *f)
+uint64_t descend_sites_spending(struct collector *c)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
 	struct descent_arming *d = c->descent;
-	uint64_t cost, at = now_ns();
+	uint64_t cost = 0;
 	uint32_t hits;
+
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct pt_site *s = &table[d->sites[i].index];
+		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+
+		if (d->sites[i].shared)
+			continue;
+		hits = (uint32_t)now - d->sites[i].seen;
+		cost += hits * hit_ns(c, &d->sites[i]);
+		d->sites[i].seen = (uint32_t)now;
+		outside_fuse(c, d, &d->sites[i], hits);
+	}
+	return cost;
+}
+
+uint64_t descend_spending(struct collector *c, const struct function *f)
+{
+	struct descent_arming *d = c->descent;
+	uint64_t cost, at = now_ns();
 	bool renew;
 
 	if (!descend_is_of(c, f))
@@ -118,17 +145,7 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 	renew = at - d->renewed_ns >= DESCEND_FUSE_NS;
 	if (renew)
 		d->renewed_ns = at;
-	for (uint32_t i = 0; i < d->nr_sites; i++) {
-		struct pt_site *s = &table[d->sites[i].index];
-		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
-
-		if (d->sites[i].shared)
-			continue;
-		hits = (uint32_t)now - d->sites[i].seen;
-		cost += hits * budget_hit_ns(c, d->sites[i].class);
-		d->sites[i].seen = (uint32_t)now;
-		outside_fuse(c, d, &d->sites[i], hits);
-	}
+	cost += descend_sites_spending(c);
 	d->spent_ns += cost;
 	d->window_ns += cost;
 	if (renew)
@@ -200,7 +217,11 @@ void descend_settle(struct collector *c)
 	if (!d || !d->attach_again)
 		return;
 	d->attach_again = false;
+	if (!d->function) {
+		descend_kernel_detach(c);
+		return;
+	}
 	descend_links_release(d);
-	if (d->function && d->function->state == FUNCTION_ON)
+	if (d->function->state == FUNCTION_ON)
 		descend_attach(c, d->function);
 }

@@ -37,7 +37,8 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 
 	for (uint32_t i = 0; i < d->nr_nodes; i++) {
 		const struct pt_fnode_sum *s = sum_of(r, i);
-		uint64_t inside = c->cost.inside[d->nodes[i].start.class];
+		uint64_t inside =
+		    d->function ? c->cost.inside[d->nodes[i].start.class] : c->cost.kernel_inside;
 
 		if (!s->count)
 			continue;

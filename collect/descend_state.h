@@ -50,6 +50,12 @@ struct descent_arming {
 	bool attach_again;	 /* the set must be attached again, without dead sites */
 	struct clocks clocks;
 	bool clocks_run;
+	bool kernel_on;		   /* f0 is of the kernel: all call sites are attached */
+	uint32_t kernel_tried;	   /* ... how many are, or cannot be */
+	int64_t kernel_ns;	   /* ... the credit of the host for them */
+	uint64_t kernel_looked_ns, /* ... when it was last updated */
+	    kernel_since_ns,	   /* ... when they were last detached */
+	    kernel_f0_ns;	   /* ... when f0 was last measured */
 	struct pt_record_stack
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */
 };
@@ -81,6 +87,16 @@ uint32_t descend_call_of(const struct collector *c, uint32_t op);
 /* The slot of f0, if it is of the kernel; 0: it is not watched. */
 uint32_t descend_slot_in_kernel(const struct collector *c, uint32_t op);
 void descend_links_release(struct descent_arming *d);
+
+/* descend_kernel.c: the call sites in functions of the kernel, if f0 is of the kernel. */
+/* Why this fnode cannot be armed, in words; NULL: it can. */
+const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n);
+/* A set of such sites is armed from now on. */
+void descend_kernel_begin(struct descent_arming *d);
+/* Detach the sites. descend_kernel_govern() attaches them, without those that are dead. */
+void descend_kernel_detach(struct collector *c);
+/* descend_fuses.c: the cost of the hits of the set since the last call, ns. */
+uint64_t descend_sites_spending(struct collector *c);
 
 /* Tell the front that the fnodes at this site are not timed any more. `reason`: enum
  * fnode_lost. */

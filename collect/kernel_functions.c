@@ -9,6 +9,7 @@
 #include "collect/kernel_functions.h"
 #include "analysis/base/array.h"
 #include "collect/descend.h"
+#include "collect/kernel_never.h"
 #include "collect/kernel_symbols.h"
 #include "collect/sites.h"
 #include "collect/state.h"
@@ -47,7 +48,7 @@ static struct pt_site *site_of(struct collector *c, const struct kernel_function
 
 static uint64_t price(const struct collector *c)
 {
-	return c->cost.hit[SITE_EMULATED] ? c->cost.hit[SITE_EMULATED] : 1;
+	return budget_kernel_ns(c) ? budget_kernel_ns(c) : 1;
 }
 
 /* Attach the return probe first, so that no call begins that is not seen to end. Returns 0 or
@@ -202,8 +203,10 @@ static bool is_affordable(struct collector *c, const struct kernel_function *f, 
 {
 	if (f->host_ns <= 0 || f->target_ns <= 0)
 		return false;
-	return !descend_is_of_kernel(c, f->op) ||
-	       (budget_left(c) > budget_burst(c) && units_start(c, now));
+	if (!descend_is_of_kernel(c, f->op))
+		return true;
+	/* while probes of its callees are removed the kernel would hold up this thread */
+	return attach_is_settled() && budget_left(c) > budget_burst(c) && units_start(c, now);
 }
 
 static void govern_one(struct collector *c, struct kernel_function *f, uint64_t now)
@@ -322,10 +325,17 @@ void kernel_functions_wake(struct collector *c)
 	}
 }
 
+static const char *function_of(const struct req_arm *arm)
+{
+	const char *colon = strchr(arm->op.name, ':');
+
+	return colon ? colon + 1 : arm->op.name;
+}
+
 static int kernel_function_new(struct collector *c, const struct req_arm *arm,
 			       struct kernel_function *f)
 {
-	const char *colon = strchr(arm->op.name, ':'), *name = colon ? colon + 1 : arm->op.name;
+	const char *name = function_of(arm);
 	uint32_t slot =
 	    __atomic_fetch_add(&kernel_side_control(c->kernel)->next_slot, 1, __ATOMIC_SEQ_CST);
 	int site = slot < PT_SLOTS ? site_index_take(c) : -ENOSPC, err;
@@ -354,8 +364,15 @@ void kernel_function_arm(struct collector *c, const struct req_arm *arm)
 {
 	struct record op = {.type = REC_OP};
 	struct kernel_function *f;
+	const char *reason;
 	int err;
 
+	reason = kernel_never_probed(function_of(arm));
+	if (reason) {
+		send_refused(c, arm->epoch, arm->op.op, -EPERM, "%s: it is never probed: %s",
+			     arm->op.name, reason);
+		return;
+	}
 	if (c->kernel_functions.nr == MAX_KERNEL_FUNCTIONS) {
 		send_refused(c, arm->epoch, arm->op.op, -ENOSPC,
 			     "%s: cannot watch more than %d kernel functions; remove one first",

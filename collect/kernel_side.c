@@ -67,6 +67,7 @@ static int programs_open(struct kernel_side *k, bool waits)
 		return err;
 	bpf_program__set_autoload(k->skel->progs.on_kernel_entry, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
+	bpf_program__set_autoload(k->skel->progs.on_kernel_site, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.on_kernel_name, kernel_at_least(6, 1));
 	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
 	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
@@ -295,6 +296,7 @@ int kernel_side_program(const struct kernel_side *k, enum kernel_program which)
 	    [PROGRAM_RUN_SAMPLE] = k->skel->progs.on_run_sample,
 	    [PROGRAM_KERNEL_ENTRY] = k->skel->progs.on_kernel_entry,
 	    [PROGRAM_KERNEL_EXIT] = k->skel->progs.on_kernel_exit,
+	    [PROGRAM_KERNEL_SITE] = k->skel->progs.on_kernel_site,
 	};
 
 	return bpf_program__fd(programs[which]);

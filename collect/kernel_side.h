@@ -89,6 +89,7 @@ enum kernel_program {
 	PROGRAM_RUN_SAMPLE, /* at a timer: samples tasks whose waits are traced */
 	PROGRAM_KERNEL_ENTRY,
 	PROGRAM_KERNEL_EXIT,
+	PROGRAM_KERNEL_SITE, /* at a call site of a kernel function, and at its return address */
 };
 /* The descriptor of a program. */
 int kernel_side_program(const struct kernel_side *k, enum kernel_program which);

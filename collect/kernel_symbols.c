@@ -2,6 +2,7 @@
 /* Makes the frames of the kernel's part of a stack, and sends the names of kernel functions
  * when they first occur. */
 #include "collect/kernel_symbols.h"
+#include "collect/descend.h"
 #include "collect/slices.h"
 #include "collect/state.h"
 #include "collect/stream.h"
@@ -145,13 +146,15 @@ uint64_t kernel_symbol_named(struct collector *c, const char *name)
 
 /*
  * The index of the innermost relevant frame: skip the last steps of going to sleep and the
- * frames of the sampling itself.
+ * frames of the sampling itself. If the frames are call sites to be probed, that is so while it is
+ * on the CPU, too.
  */
-static uint32_t first_that_counts(const struct pt_record_stack *r, uint32_t nr)
+static uint32_t first_that_counts(const struct collector *c, const struct pt_record_stack *r,
+				  uint32_t nr)
 {
 	uint32_t first = 0;
 
-	for (uint32_t i = 0; r->sleeps && i < nr; i++) {
+	for (uint32_t i = 0; (r->sleeps || descend_goes_into_kernel(c)) && i < nr; i++) {
 		if (is_schedule(name_of(r->kernel[i])))
 			first = i + 1;
 	}
@@ -168,6 +171,22 @@ static bool has_reason(const struct pt_record_stack *r, uint32_t nr)
 	return r->syscall >= 0;
 }
 
+/*
+ * A frame of the kernel's entry code, which is left out. The next frame is called from it: the
+ * frame that stands for the entry tells from where, if the callees of that one can be probed.
+ */
+static uint32_t entry_frame(struct collector *c, uint64_t address, struct rec_frame *out,
+			    uint32_t n)
+{
+	if (!descend_goes_into_kernel(c))
+		return n;
+	if (n && begins_with(name_of(address), "asm_exc_page_fault"))
+		out[n++] = call_frame(c, -1);
+	if (n && out[n - 1].function & REC_KERNEL_CALL)
+		out[n - 1].offset = address - kernel_names_base();
+	return n;
+}
+
 uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
 {
 	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES,
@@ -177,11 +196,13 @@ uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, str
 		return 0;
 	if (has_reason(r, nr))
 		out[n++] = call_frame(c, r->syscall);
-	first = first_that_counts(r, nr);
+	first = first_that_counts(c, r, nr);
 	for (uint32_t i = nr; i > first; i--) {
 		const char *name = name_of(r->kernel[i - 1]);
 
-		if (*name && !is_entry(name))
+		if (is_entry(name))
+			n = entry_frame(c, r->kernel[i - 1], out, n);
+		else if (*name)
 			out[n++] = frame_of(c, r->kernel[i - 1]);
 	}
 	return n;

@@ -27,6 +27,7 @@ void cost_send(struct collector *c, uint64_t now)
 	cost->target_cpu_ns = budget_ran(c);
 	cost->host_cpu_ns = cost->wall_ns * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	cost->step_ns = c->cost.measured ? c->cost.hit[SITE_STEPPED] : 0;
+	cost->kernel_ns = c->cost.kernel;
 	own = budget_own_cpu(c);
 	cost->own_cpu_ns = own > c->account.own_before ? own - c->account.own_before : 0;
 	cost->start_cpu_ns = c->account.own_before;

@@ -34,6 +34,8 @@ int descent_take_callees(struct descent *d, const struct rec_callees *r)
 	err = ftree_set_sites(&d->tree, function, r);
 	if (err == -EINVAL)
 		d->tree.function[function].state = FUNCTION_UNREADABLE;
+	e = descent_add_kernel_sites(d);
+	err = err ? err : e;
 	e = go_on(d);
 	return err ? err : e;
 }

@@ -5,7 +5,10 @@
 
 #include "analysis/base/array.h"
 
-enum { STEPS_AT_LEAST = 2 };
+enum {
+	STEPS_AT_LEAST = 2,
+	KERNEL_PROBES = 20,
+};
 
 static const struct descent_armed *find(const struct descent_armed *armed, uint32_t nr,
 					uint32_t node)
@@ -41,16 +44,27 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
 	return n;
 }
 
+/*
+ * Returns the middle of the peak on the logarithmic axis, because few calls of a wide peak are as
+ * short as its lower end.
+ */
+static double middle_ns(const struct rec_descent *ask)
+{
+	double low = (double)ask->low_ns,
+	       high = ask->high_ns == UINT64_MAX ? low : (double)ask->high_ns;
+
+	return sqrt(low * high);
+}
+
 bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n)
 {
 	bool stepped =
 	    n->start.class == SITE_STEPPED || (n->end.module && n->end.class == SITE_STEPPED);
-	double low = (double)ask->low_ns,
-	       high = ask->high_ns == UINT64_MAX ? low : (double)ask->high_ns;
 
-	/*
-	 * Compare with the middle of the peak on the logarithmic axis, because few calls of a wide
-	 * peak are as short as its lower end.
-	 */
-	return stepped && sqrt(low * high) < STEPS_AT_LEAST * (double)ask->step_ns;
+	return stepped && middle_ns(ask) < STEPS_AT_LEAST * (double)ask->step_ns;
+}
+
+bool armed_set_goes_into_kernel(const struct rec_descent *ask)
+{
+	return ask->kernel_ns && middle_ns(ask) >= KERNEL_PROBES * (double)ask->kernel_ns;
 }

@@ -298,6 +298,8 @@ static void keep_host_by_time(struct descent *d)
 
 void descent_decide(struct descent *d)
 {
+	/* without memory the sites of now remain */
+	descent_add_kernel_sites(d);
 	for (uint32_t i = 0; i < d->tree.nr_nodes; i++) {
 		struct fnode *n = &d->tree.node[i];
 

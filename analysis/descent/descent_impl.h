@@ -232,6 +232,12 @@ bool descent_wants_samples(const struct descent *d);
 /* Returns true if the calls that the user named are longer than those measured so far. */
 bool descent_awaits_longer_calls(const struct descent *d);
 
+/*
+ * kernel_sites.c: adds the call sites in functions of the kernel that stack samples have shown.
+ * Returns 0, -ENOMEM or -ENOSPC.
+ */
+int descent_add_kernel_sites(struct descent *d);
+
 /* save.c: adds one fnode of a saved session. Returns 0, -EINVAL, -ENOMEM or -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);
 /* save.c: takes the start profile of the saved session. Returns 0 or -EINVAL. */

@@ -183,6 +183,9 @@ uint32_t ftree_find_function(const struct ftree *t, struct rec_code key);
  */
 int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer);
 
+/* Adds a call site to a function whose sites are known. Returns 0, -ENOMEM or -ENOSPC. */
+int ftree_add_site(struct ftree *t, uint32_t function, const struct rec_call_site *site);
+
 /*
  * Returns the number of the fnode of a call site under `parent` with this callee (module 0: any
  * callee), and creates the fnode if needed. If `last` != `site` the fnode is a basic block. Returns

@@ -49,10 +49,12 @@ void result_sort_pcs(struct descent_path *path);
  * Returns 0 or -ENOMEM.
  */
 int result_by_samples(struct builder *b);
-/* Returns true if this fnode is f0, and f0 is of the kernel: its own code is the kernel's. */
+/* Returns true if this fnode is of the kernel: its own code is the kernel's. */
 static inline bool result_is_kernel(const struct descent *d, uint32_t node)
 {
-	return !node && d->ask.function.module == REC_KERNEL_MODULE;
+	const struct function_sites *f = fnode_function(&d->tree, node);
+
+	return f && f->key.module == REC_KERNEL_MODULE;
 }
 /* Returns true if a path of own time also contains the time of callees that were not timed. */
 static inline bool result_has_callees(const struct descent_path *path)

@@ -181,6 +181,15 @@ static bool in_system_call(const struct descent *d, const struct rec_frame *fram
 	       !in_page_fault(frame) && d->ask.function.module != REC_KERNEL_MODULE;
 }
 
+/* Returns true for a part of a path whose time the kernel worked, as samples tell: in a system
+ * call, or, if f0 is of the kernel, in callees that were not measured. */
+static bool is_work_of_kernel(const struct descent *d, const struct rec_frame *frame,
+			      const struct cause *cause)
+{
+	return in_system_call(d, frame) ||
+	       (d->ask.function.module == REC_KERNEL_MODULE && cause->kind == CAUSE_UNMEASURED);
+}
+
 /*
  * Finds the heaviest part of these stacks. All stacks below one system call are one part, down to
  * the deepest function that has KERNEL_TRUNK percent of them. Returns its time; 0: there is none.
@@ -230,6 +239,8 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 		if (!ns || ns * 100 < all * KERNEL_PART)
 			break;
 		stack_tally_remove(s->tally, part->frame, common);
+		if (is_work_of_kernel(d, part->frame, cause))
+			part->cause = (struct cause){.kind = CAUSE_KERNEL};
 		part->weight = (double)ns;
 		sum += (double)ns;
 		s->nr++;
@@ -258,7 +269,7 @@ static void split_whole(const struct descent *d, struct split *s, const struct c
 	part->trunk = stack_tally_count(s->tally) < 2 ? 1 : part->nr;
 	part->nr = part->trunk;
 	part->cause = *cause;
-	if (in_system_call(d, part->frame))
+	if (is_work_of_kernel(d, part->frame, cause))
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
 	part->weight = rest;
 	s->nr++;
@@ -400,8 +411,8 @@ static void part_fill(struct builder *b, struct descent_path *path, uint32_t nod
 	path->nr_pcs = 0;
 	path->nr_below = 0;
 	result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
-	/* the frame of f0 itself may have been left out */
-	if (part->cause.kind == CAUSE_KERNEL)
+	/* the frames of the path itself may have been left out */
+	if (part->cause.kind == CAUSE_KERNEL && part->trunk > part->nr - path->nr_kernel)
 		path->kernel_trunk = part->trunk - (part->nr - path->nr_kernel);
 	path->kernel_named = part->named;
 }

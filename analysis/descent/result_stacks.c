@@ -11,18 +11,31 @@
 
 _Static_assert((int)DESCENT_KERNEL == (int)STACK_DEPTH, "frames of a kernel stack");
 
-/* If f0 is a system call, the first kernel frame is f0 itself: leave it out. */
+/* The number of frames down to the function of this fnode; 0: it is not among them. */
+static uint32_t frames_of(const struct descent *d, uint32_t node, const struct rec_frame *frame,
+			  uint32_t nr)
+{
+	const struct function_sites *f = fnode_function(&d->tree, node);
+
+	while (f && nr &&
+	       (f->key.module != frame[nr - 1].module || f->key.offset != frame[nr - 1].function))
+		nr--;
+	return f ? nr : 0;
+}
+
+/* If f0 is of the kernel, the first kernel frames are those of the path itself: leave them out. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
 {
-	const struct fnode *n = &b->d->tree.node[node];
-	struct rec_code function = n->function != NO_INDEX ? b->d->tree.function[n->function].key
-							   : (struct rec_code){0, 0};
+	uint32_t own = 0;
 
-	if (nr && function.module == frame->module && function.offset == frame->function) {
-		frame++;
-		nr--;
+	for (; !own; node = b->d->tree.node[node].parent) {
+		own = frames_of(b->d, node, frame, nr);
+		if (!node)
+			break;
 	}
+	frame += own;
+	nr -= own;
 	memcpy(path->kernel, frame, nr * sizeof(*frame));
 	path->nr_kernel = nr;
 	path->kernel_evidence = evidence;

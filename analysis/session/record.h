@@ -304,6 +304,7 @@ struct rec_cost {
 	uint64_t attach_ns;    /* part of `ns`: attaching and removing probes */
 	uint64_t wall_ns;      /* over which the targets were charged; 0: at_ns */
 	uint64_t start_cpu_ns; /* of peaktop's processes before the measurement began */
+	uint64_t kernel_ns;    /* what a probe in the kernel's code costs; 0: there are none */
 };
 
 struct rec_loss {
@@ -420,6 +421,8 @@ struct rec_descent {
 	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
 	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
 	uint64_t mean_ns; /* of these calls before probes were armed in them; 0: not known */
+	/* what a probe in the kernel's code costs, if f0 is of the kernel; 0: there are none */
+	uint64_t kernel_ns;
 };
 
 enum call_outcome {

@@ -60,7 +60,8 @@ static STRUCT_TABLE(rec_tick,
 
 static STRUCT_TABLE(rec_cost,
 	FIELDS(rec_cost, at_ns, hits, ns, target_cpu_ns, host_cpu_ns, other_ns, own_cpu_ns),
-	FIELDS(rec_cost, step_ns, allowed_ns, attach_ns, wall_ns, start_cpu_ns));
+	FIELDS(rec_cost, step_ns, allowed_ns, attach_ns, wall_ns, start_cpu_ns),
+	FIELDS(rec_cost, kernel_ns));
 
 static STRUCT_TABLE(rec_loss,
 	FIELDS(rec_loss, records, samples, stacks, tainted_ns, activations));
@@ -98,7 +99,7 @@ static STRUCT_TABLE(rec_descent,
 	STRUCT(rec_descent, function, &rec_code_layout),
 	FIELDS(rec_descent, low_ns, high_ns, start_ops, decision_ops, maxcount_ppm, max_depth),
 	FIELDS(rec_descent, max_sites, level_by_level, minor_fault_ns, step_ns, resumes, choice),
-	FIELDS(rec_descent, sampled, part, mean_ns));
+	FIELDS(rec_descent, sampled, part, mean_ns, kernel_ns));
 
 static STRUCT_TABLE(rec_open_ask,
 	FIELDS(rec_open_ask, requested, syscall),

@@ -148,6 +148,14 @@ static int places_of(struct descent_driver *d, const struct descent_armed *a, st
 	bool wait = false;
 
 	*out = (struct req_fnode){.node = a->node, .parent = a->parent};
+	if (a->site.module == REC_KERNEL_MODULE) {
+		/* the collector finds the begin of the call instruction */
+		out->start = (struct rec_site){
+		    .module = a->site.module, .offset = a->site.offset, .role = SITE_CALL};
+		out->end = (struct rec_site){
+		    .module = a->site.module, .offset = a->ret, .role = SITE_RETURN};
+		return 0;
+	}
 	if (a->last_site)
 		end = callees_site(d, last);
 	if (!first || !end || !(first->flags & CALL_SITE_TIMED) || !(end->flags & CALL_SITE_TIMED))

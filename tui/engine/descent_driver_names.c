@@ -182,6 +182,9 @@ static void want(struct descent_driver *d, struct rec_code code)
 
 struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost)
 {
+	/* of the kernel only the names of functions are known */
+	if (f->module == REC_KERNEL_MODULE)
+		return (struct rec_code){f->module, f->function};
 	/* A return address may already belong to the next source line or function. */
 	return (struct rec_code){f->module, f->offset && !innermost ? f->offset - 1 : f->offset};
 }

@@ -17,9 +17,7 @@ void driver_witness(struct descent_driver *d, const struct rec_witness *w)
 		rec.witness.nr_frames =
 		    armed_set_frames(d->armed, d->nr_armed, d->ask.function, w->node, frames);
 		rec.witness.frames = frames;
-		/* A call of the kernel has no callees that could be armed, so its frames are never
-		 * partial. */
-		rec.witness.partial = !driver_is_in_kernel(d);
+		rec.witness.partial = !driver_is_in_kernel(d) || d->nr_armed;
 	}
 	if (rec.witness.nr_frames)
 		d->host.feed(d->host.ctx, &rec);
@@ -45,6 +43,10 @@ static void kernel_witness(struct descent_driver *d, struct rec_witness *w)
 	w->nr_callers = n;
 	w->kernel += above;
 	w->nr_kernel -= above;
+	if (armed_set_goes_into_kernel(&d->ask) && w->nr_kernel) {
+		w->frames = w->kernel;
+		w->nr_frames = w->nr_kernel;
+	}
 	driver_witness(d, w);
 }
 
@@ -69,7 +71,7 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 		w.nr_callers = nr;
 		w.callers = frames;
 		w.nr_frames = 0;
-		w.epoch = d->epoch;
+		w.epoch = d->nr_armed ? s->epoch : d->epoch;
 		kernel_witness(d, &w);
 		return;
 	}

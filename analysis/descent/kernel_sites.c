@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The call sites of functions of the kernel: those below which stack samples have seen another
+ * function. More are added as more stacks come, because nobody reads the kernel's code.
+ */
+#include "analysis/base/array.h"
+#include "analysis/descent/armed_set.h"
+#include "analysis/descent/descent_impl.h"
+
+enum {
+	/* percent: the callee that most stacks have seen below an indirect call stands for it, if
+	   so many have */
+	ONE_CALLEE = 90,
+	PART = 20, /* a call site with 1/20 of the sampled time of its function is worth a probe */
+};
+
+static bool is_of(const struct descent *d, uint32_t node, struct rec_code function)
+{
+	return code_equal(witnesses_node(d->witnesses, node)->function, function);
+}
+
+/* The frame of a system call or of a page fault, which stands for the kernel's entry code. */
+static bool is_entry(struct rec_code place)
+{
+	return place.offset & REC_KERNEL_CALL;
+}
+
+/*
+ * The time of the samples below the call site with this return address in `function`; with a
+ * `callee` that is not NULL, only of those in that callee.
+ */
+static uint64_t time_below(const struct descent *d, struct rec_code function, struct rec_code ret,
+			   const struct rec_code *callee)
+{
+	const struct witnesses *w = d->witnesses;
+	uint64_t ns = 0;
+
+	for (uint32_t i = 1; i < witnesses_nr_nodes(w); i++) {
+		const struct witness_node *n = witnesses_node(w, i);
+
+		if (code_equal(n->ret, ret) && is_of(d, n->parent, function) &&
+		    (!callee || code_equal(n->function, *callee)))
+			ns += n->weight_ns;
+	}
+	return ns;
+}
+
+static uint64_t time_of(const struct descent *d, struct rec_code function)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < witnesses_nr_nodes(d->witnesses); i++)
+		ns += is_of(d, i, function) ? witnesses_node(d->witnesses, i)->weight_ns : 0;
+	return ns;
+}
+
+/* The call site of a stack frame in `function`, which called `callee`. */
+static struct rec_call_site site_of(const struct descent *d, struct rec_code function,
+				    struct rec_code ret, struct rec_code callee)
+{
+	struct rec_call_site s = {
+	    .offset = ret.offset - 1, .ret = ret.offset, .kind = CALLEE_DIRECT, .callee = callee};
+	uint64_t all = time_below(d, function, ret, NULL);
+
+	if (!is_entry(ret) && !is_entry(callee) &&
+	    time_below(d, function, ret, &callee) * 100 >= all * ONE_CALLEE)
+		s.flags = CALL_SITE_TIMED;
+	return s;
+}
+
+static bool is_listed(const struct function_sites *f, uint64_t ret)
+{
+	return any_of(i, f->nr_sites, f->sites[i].ret == ret);
+}
+
+static int add_sites(struct descent *d, uint32_t function)
+{
+	const struct rec_code key = d->tree.function[function].key;
+	uint64_t least = time_of(d, key) / PART;
+	struct rec_call_site s;
+	int err = 0;
+
+	for (uint32_t i = 1; i < witnesses_nr_nodes(d->witnesses) && !err; i++) {
+		const struct witness_node *n = witnesses_node(d->witnesses, i);
+
+		if (!n->weight_ns || n->ret.module != key.module || !is_of(d, n->parent, key) ||
+		    is_listed(&d->tree.function[function], n->ret.offset) ||
+		    time_below(d, key, n->ret, NULL) < least)
+			continue;
+		s = site_of(d, key, n->ret, n->function);
+		/* of several callees the one with most time comes, if it stands for them */
+		if (s.flags & CALL_SITE_TIMED ||
+		    !any_of(k, witnesses_nr_nodes(d->witnesses),
+			    k > i && code_equal(witnesses_node(d->witnesses, k)->ret, n->ret)))
+			err = ftree_add_site(&d->tree, function, &s);
+	}
+	return err;
+}
+
+int descent_add_kernel_sites(struct descent *d)
+{
+	int err = 0;
+
+	if (!armed_set_goes_into_kernel(&d->ask))
+		return 0;
+	for (uint32_t i = 0; i < d->tree.nr_functions && !err; i++) {
+		if (d->tree.function[i].key.module == REC_KERNEL_MODULE &&
+		    d->tree.function[i].state == FUNCTION_KNOWN)
+			err = add_sites(d, i);
+	}
+	return err;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The call sites of a descent that are in functions of the kernel: a kprobe at the call instruction
+ * and one at the return address. Every task of the host that passes there pays for them, so they
+ * have a credit of the host beside the budget of the targets. They are attached while calls of f0
+ * are watched. Calls that begin while not all of them are attached carry no epoch, and do not
+ * count.
+ */
+#include "collect/descend.h"
+#include "collect/descend_state.h"
+#include "collect/kernel_names.h"
+#include "collect/kernel_never.h"
+#include "collect/stream.h"
+
+#include <errno.h>
+
+enum {
+	MOST_CREDIT_NS = 20000000, /* of all CPUs */
+	START_CREDIT_NS = 4000000,
+	SHARE = 2, /* of the host's budget; f0 has the other half */
+	CHECK_NS = 50000000,
+	PAUSE_NS = 60000000,
+	IDLE_NS = 500000000,
+	STEP_NS = 20000000, /* of attaching, until the loop has another turn */
+};
+
+static uint64_t address_of(const struct node_site *s)
+{
+	return kernel_names_base() + s->offset;
+}
+
+const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n)
+{
+	uint64_t start = kernel_names_base() + n->start.offset,
+		 end = kernel_names_base() + n->end.offset;
+	struct kernel_place p, q;
+
+	if (!kernel_side_has_kprobes(c->kernel))
+		return "this kernel has no kprobes";
+	if (n->end.module != REC_KERNEL_MODULE || n->start.role != SITE_CALL ||
+	    n->end.role != SITE_RETURN || n->only_return || start >= end ||
+	    !kernel_place_of(start, &p) || !kernel_place_of(end, &q) || p.start != q.start)
+		return "the request contains an invalid call site of the kernel";
+	return NULL;
+}
+
+/* Attach a probe to a call instruction, of which only the last byte is known. */
+static int attach_call(struct attachment *a, int prog, const struct node_site *s)
+{
+	/* with and without a prefix, by a register, and from memory */
+	static const uint8_t length[] = {5, 6, 2, 3, 7};
+	int err = -EILSEQ;
+
+	for (size_t i = 0; i < sizeof(length) && err == -EILSEQ; i++)
+		err = attach_kernel_place(a, prog, NULL, address_of(s) + 1 - length[i], s->index);
+	return err;
+}
+
+static int attach_site(struct collector *c, struct descent_arming *d, const struct node_site *s)
+{
+	const bool call = kernel_side_sites(c->kernel)[s->index].flags & PT_SITE_FNODE_CALL;
+	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
+	struct attachment *one = attachments_next(&d->links, MAX_NODE_SITES);
+	struct kernel_place p;
+	int err;
+
+	if (!one)
+		return -ENOMEM;
+	if (!kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
+		return -EINVAL;
+	err = call ? attach_call(one, prog, s)
+		   : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
+	d->links.nr += !err;
+	return err;
+}
+
+/* Attach the next sites, for a short time. Calls of f0 count once all are attached. */
+static void attach_some(struct collector *c, struct descent_arming *d)
+{
+	uint64_t until = now_ns() + STEP_NS;
+	struct node_site *s;
+
+	for (; d->kernel_tried < d->nr_sites && now_ns() < until; d->kernel_tried++) {
+		s = &d->sites[d->kernel_tried];
+		if (s->dead || !attach_site(c, d, s))
+			continue;
+		s->dead = true;
+		descend_node_lost(c, d, s, FNODE_REFUSED);
+	}
+	if (d->kernel_tried < d->nr_sites)
+		return;
+	d->kernel_on = true;
+	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, d->epoch,
+			 __ATOMIC_SEQ_CST);
+}
+
+static void detach(struct collector *c, struct descent_arming *d)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	__atomic_store_n(&control->descend_epoch, 0, __ATOMIC_SEQ_CST);
+	/* the calls that are open lose their fnodes: they are not followed any more */
+	control->descend_burst++;
+	descend_links_release(d);
+	d->kernel_on = false;
+	d->kernel_tried = 0;
+	d->kernel_since_ns = now_ns();
+}
+
+void descend_kernel_detach(struct collector *c)
+{
+	if (c->descent && (c->descent->kernel_on || c->descent->kernel_tried))
+		detach(c, c->descent);
+}
+
+void descend_kernel_begin(struct descent_arming *d)
+{
+	d->kernel_ns = START_CREDIT_NS;
+	d->kernel_looked_ns = d->kernel_f0_ns = now_ns();
+}
+
+static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t now)
+{
+	uint64_t wall = now - d->kernel_looked_ns;
+
+	d->kernel_looked_ns = now;
+	d->kernel_ns +=
+	    (int64_t)((double)budget_of(c, wall) / SHARE * kernel_side_control(c->kernel)->nr_cpus);
+	d->kernel_ns -= (int64_t)descend_sites_spending(c);
+	if (d->kernel_ns > MOST_CREDIT_NS || budget_is_unlimited(c))
+		d->kernel_ns = MOST_CREDIT_NS;
+}
+
+/* True if f0 is measured, or was a short time ago: it is in bursts, and these sites are slow to
+ * attach. */
+static bool f0_is_on(struct collector *c, struct descent_arming *d, uint64_t now)
+{
+	enum function_state state = c->units[UNIT_SYSCALLS].state;
+
+	descend_has_bursts(c, &state);
+	if (state != FUNCTION_OFF)
+		d->kernel_f0_ns = now;
+	return now - d->kernel_f0_ns < IDLE_NS;
+}
+
+uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
+{
+	struct descent_arming *d = c->descent;
+	bool on;
+
+	if (!d || d->function || !d->nr_nodes)
+		return UINT64_MAX;
+	credit_turn(c, d, now);
+	on = f0_is_on(c, d, now);
+	if (d->kernel_ns < 0 || !on)
+		descend_kernel_detach(c);
+	/* until the probes of the last set are removed the kernel makes who attaches others wait */
+	else if (!d->kernel_on && attach_is_settled() && now - d->kernel_since_ns > PAUSE_NS)
+		attach_some(c, d);
+	return now + (on && !d->kernel_on ? STEP_NS : CHECK_NS);
+}
