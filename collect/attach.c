@@ -226,13 +226,11 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 		  uint64_t cookie)
 {
 	static const char retprobe[] = "/sys/bus/event_source/devices/kprobe/format/retprobe";
-	struct perf_event_attr attr = {.config1 = (uint64_t)(uintptr_t)function};
 	int bit = at_return ? event_source(retprobe, "config:%d") : 0;
+	struct perf_event_attr attr = {.config1 = (uint64_t)(uintptr_t)function};
 
-	if (bit < 0 || bit > 63)
-		return -EOPNOTSUPP;
-	attr.config = (uint64_t)at_return << bit;
-	return attach_kprobe(a, prog, &attr, cookie);
+	attr.config = (uint64_t)at_return << (bit & 63);
+	return bit < 0 ? -EOPNOTSUPP : attach_kprobe(a, prog, &attr, cookie);
 }
 
 /* Open an event only to learn whether that is permitted. */

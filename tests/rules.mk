@@ -60,6 +60,12 @@ $(T)/%: tests/targets/%.cc
 	@echo "  TARGET  $@"
 	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -Itests/targets -MMD -MP $(TFLAGS_$*) -o $@ $< -lpthread
 
+# --- programs for a guest, with all libraries of peaktop
+$(B)/guest/%: tests/guest/%.c $(LIBRARIES)
+	@mkdir -p $(@D)
+	@echo "  GUEST   $@"
+	$(Q)$(CC) $(FLAGS) -o $@ $< -Wl,--start-group $(LIBRARIES) -Wl,--end-group $(LIBS)
+
 # --- static
 .PHONY: static bench
 # One file to copy to a host. What stays dynamic is what glibc loads by itself: name services (user names
