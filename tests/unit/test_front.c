@@ -119,6 +119,11 @@ int64_t parser_forget(struct parser *p, uint32_t module)
 	return 0;
 }
 
+bool parser_rest(struct parser *p, uint64_t now_ns, uint64_t idle_ns)
+{
+	return false;
+}
+
 void parser_run(struct parser *p, uint64_t now_ns)
 {
 }
