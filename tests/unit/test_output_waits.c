@@ -96,6 +96,27 @@ static void equal_lines_are_joined(void **state)
 	expect_text(text, "    20    B 501 running\n");
 }
 
+/* A thread that waits for a lock does not rest while the holder sleeps; by itself it does. */
+static void a_wait_for_a_lock_is_no_rest(void **state)
+{
+	static const struct sim_op a[] = {
+	    {LOOP, 10},	   {RUN, 1 * MS}, {POST, 1},	       {SLEEP, 2 * MS}, {LOCK, 7},
+	    {RUN, 1 * MS}, {UNLOCK, 7},	  {WAIT, 3, HOW_UNIX}, {NEXT},		{EXIT}};
+	static const struct sim_op b[] = {
+	    {LOOP, 10},	   {WAIT, 1, HOW_UNIX}, {LOCK, 7}, {SLEEP, 6 * MS}, {UNLOCK, 7},
+	    {RUN, 2 * MS}, {POST, 3},		{NEXT},	   {EXIT}};
+	const char *text;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "A", TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_play(120 * MS, 2);
+	reopen("A");
+	text = print(output_chains_text, NULL);
+	expect_text(text, "22.2% of the time idle or in a timed sleep; 44.4% of the time: ");
+	expect_text(text, " > B 501 sleeping");
+}
+
 /*
  * The first sentence is about the thread that did most, not about an idle one whose only wait was
  * long. If no layer below a wait has more than half of its time, the sentence names what the task
@@ -329,6 +350,7 @@ int main(void)
 	    cmocka_unit_test_teardown(chains_as_text, end),
 	    cmocka_unit_test(a_call_never_rests),
 	    cmocka_unit_test_teardown(equal_lines_are_joined, end),
+	    cmocka_unit_test_teardown(a_wait_for_a_lock_is_no_rest, end),
 	    cmocka_unit_test_teardown(sentence_names_the_task, end),
 	    cmocka_unit_test_teardown(sentence_of_a_run, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
