@@ -174,9 +174,9 @@ static inline bool wait_is_deliberate(enum wait_kind kind)
 }
 
 /*
- * A wait timed out after `slept_ns`, and the thread waits for the same again after `gap_ns`: is that
- * the same wait, which a loop begins again? Of a futex it is certain that it waits for the same;
- * between both it may have had to wait for a CPU.
+ * A wait timed out after `slept_ns`, and the thread waits for the same again after `gap_ns`: is
+ * that the same wait, which a loop begins again? Of a futex it is certain that it waits for the
+ * same; between both it may have had to wait for a CPU.
  */
 static inline bool wait_is_begun_again(uint64_t gap_ns, uint64_t slept_ns, bool futex)
 {
