@@ -298,13 +298,13 @@ struct rec_cost {
 	uint64_t host_cpu_ns;	/* CPU time that the host has had: CPUs times elapsed */
 	uint64_t other_ns;	/* part of `ns` that other processes paid */
 	uint64_t own_cpu_ns;	/* of peaktop's processes */
-	uint64_t step_ns;	/* what one hit costs where the kernel single-steps; 0: not known */
+	/* what one hit costs where the kernel single-steps, and in its own code; 0: not known */
+	uint64_t step_ns, kernel_ns;
 	uint64_t
 	    allowed_ns; /* that the targets may lose by --max-overhead; 0: not known, or no limit */
 	uint64_t attach_ns;    /* part of `ns`: attaching and removing probes */
 	uint64_t wall_ns;      /* over which the targets were charged; 0: at_ns */
 	uint64_t start_cpu_ns; /* of peaktop's processes before the measurement began */
-	uint64_t kernel_ns;    /* what a probe in the kernel's code costs; 0: there are none */
 };
 
 struct rec_loss {
@@ -417,12 +417,11 @@ struct rec_descent {
 	uint64_t step_ns;	 /* as in rec_cost */
 	/* enum descent_resumes; not 0: REC_FNODE and REC_SAVED_PROFILE records of it follow */
 	uint32_t resumes;
-	uint32_t choice;  /* of the calls: enum descent_choice */
-	uint32_t sampled; /* 1: calls are too short to time their callees; samples answer */
-	uint32_t part;	  /* number of the part of the last REC_PARTS, from 1; 0: none */
-	uint64_t mean_ns; /* of these calls before probes were armed in them; 0: not known */
-	/* what a probe in the kernel's code costs, if f0 is of the kernel; 0: there are none */
-	uint64_t kernel_ns;
+	uint32_t choice;    /* of the calls: enum descent_choice */
+	uint32_t sampled;   /* 1: calls are too short to time their callees; samples answer */
+	uint32_t part;	    /* number of the part of the last REC_PARTS, from 1; 0: none */
+	uint64_t mean_ns;   /* of these calls before probes were armed in them; 0: not known */
+	uint64_t kernel_ns; /* as in rec_cost, if f0 is of the kernel */
 };
 
 enum call_outcome {
