@@ -144,10 +144,9 @@ struct rec_meta {
 	const char *command;  /* what the user asked, as one line */
 	uint32_t resolution;  /* asked for display: 1, 2, 4, 8 */
 	uint32_t budget_ppm;  /* --max-overhead, parts per million of a CPU; 1000000: no governor */
-	uint32_t shown;	      /* enum meta_shown, bits: how the answer was asked for */
+	uint32_t shown;	      /* enum meta_shown: options that hold for a replay, too */
 };
 
-/* Options that change the answer about the same records: a replay without them gives it again. */
 enum meta_shown { SHOWN_RSP_COMPAT = 1, SHOWN_PER_PROCESS = 2, SHOWN_ALL_PEAKS = 4 };
 
 struct rec_target {

@@ -16,11 +16,11 @@
 #include <cmocka.h>
 
 #include "tests/unit/output_models.h"
+#include "tests/unit/session_create.h"
 #include "tui/cli/verb_descend.h"
 #include "tui/engine/record_queue.h"
 #include "tui/engine/replay.h"
 #include "tui/report/output_descend.h"
-#include "tui/session/session_file.h"
 
 enum {
 	F0 = 1024,
@@ -194,7 +194,7 @@ static inline int setup(void **state)
 	t.model = model_new();
 	t.driver = driver_new(&host);
 	assert_int_equal(record_queue_init(&t.queue), 0);
-	assert_int_equal(session_writer_create(&t.session, t.path), 0);
+	assert_int_equal(session_create(&t.session, t.path), 0);
 	give((struct record){.type = REC_META,
 			     .meta = {.version = "0.1.0",
 				      .host = "box",

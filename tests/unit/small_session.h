@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tui/session/session_file.h"
+#include "tests/unit/session_create.h"
 
 #define session_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -106,7 +106,7 @@ static inline void write_session(unsigned int records, int closed)
 {
 	struct session_writer *w;
 
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	append(w, 0, records);
 	assert_int_equal(session_writer_records(w), records);
 	if (closed)

@@ -12,9 +12,9 @@
 
 #include "analysis/latency/profile_record.h"
 #include "tests/unit/profiles.h"
+#include "tests/unit/session_create.h"
 #include "tui/cli/script_session.h"
 #include "tui/engine/replay.h"
-#include "tui/session/session_file.h"
 #include "tui/views/views.h"
 
 #define US 1000ull
@@ -121,7 +121,7 @@ static void session_begin(void)
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(session_writer_create(&writer, path), 0);
+	assert_int_equal(session_create(&writer, path), 0);
 	put((struct record){.type = REC_META,
 			    .meta = {.version = "",
 				     .host = "",

@@ -217,8 +217,8 @@ static void end(struct front *f, struct saved_descent *s)
 }
 
 /*
- * A stripped copy of the same build: the session's names of its functions hold in this run, those of
- * other modules are left to the parser. A program that has its names keeps them.
+ * A stripped copy of the same build: the session's names of its functions hold in this run, those
+ * of other modules are left to the parser. A program that has its names keeps them.
  */
 static void test_names_of_a_stripped_copy(void **state)
 {

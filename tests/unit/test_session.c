@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "tests/unit/session_create.h"
 #include "tests/unit/small_session.h"
 
 static void test_round_trip(void **state)
@@ -95,7 +96,7 @@ static void test_live_only_records_stay_out(void **state)
 	struct session_writer *w;
 	struct session_reader *r;
 
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	append(w, 0, 3);
 	assert_int_equal(session_writer_append(w, &learned), 0);
 	assert_int_equal(session_writer_append(w, &request), 0);
@@ -131,7 +132,7 @@ static void test_size_limit(void **state)
 	unsigned int n = 0;
 	int err;
 
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	session_writer_set_maximum(w, 2000);
 	do {
 		rec = record_number(n);
@@ -162,7 +163,7 @@ static void test_disk_full(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
 	for (size = 1000; size < 1060; size++) {
-		assert_int_equal(session_writer_create(&w, path), 0);
+		assert_int_equal(session_create(&w, path), 0);
 		limit = (struct rlimit){size, was.rlim_max};
 		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 		n = 0;
@@ -194,18 +195,18 @@ static void test_what_is_replaced(void **state)
 	store("", 0);
 	write_session(5, 1);
 	/* ... not one that is being written, nor anything else. */
-	assert_int_equal(session_writer_create(&w, path), 0);
-	assert_int_equal(session_writer_create(&second, path), -EBUSY);
+	assert_int_equal(session_create(&w, path), 0);
+	assert_int_equal(session_create(&second, path), -EBUSY);
 	assert_int_equal(session_writer_save_as(w, path), -EBUSY);
 	assert_int_equal(session_writer_close(w), 0);
 	store("a letter\n", 9);
-	assert_int_equal(session_writer_create(&w, path), -EEXIST);
-	assert_int_equal(session_writer_create(&w, "/dev/null"), -EINVAL);
-	assert_int_equal(session_writer_create(&w, folder), -EISDIR);
-	assert_int_equal(session_writer_create(&w, "/nonexistent/x"), -ENOENT);
+	assert_int_equal(session_create(&w, path), -EEXIST);
+	assert_int_equal(session_create(&w, "/dev/null"), -EINVAL);
+	assert_int_equal(session_create(&w, folder), -EISDIR);
+	assert_int_equal(session_create(&w, "/nonexistent/x"), -ENOENT);
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(session_writer_create(&w, path), -EINVAL);
+	assert_int_equal(session_create(&w, path), -EINVAL);
 }
 
 /* The only other name in the folder than that of `path`; "": none. */
@@ -354,7 +355,7 @@ static void test_growing_file(void **state)
 	struct session_writer *w;
 	struct session_reader *r;
 
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	append(w, 0, 10);
 	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
 	assert_int_equal(read_all(r), 10);
@@ -376,7 +377,7 @@ static void test_large_frames(void **state)
 
 	memset(text, 'x', FRAME_MAX_TEXT);
 	text[FRAME_MAX_TEXT] = '\0';
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	for (i = 0; i < 500; i++) {
 		note.note.level = i;
 		assert_int_equal(session_writer_append(w, &note), 0);

@@ -14,11 +14,11 @@
 #include <jansson.h>
 #include <unistd.h>
 
+#include "tests/unit/session_create.h"
 #include "tests/unit/waits_check.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output_waits.h"
-#include "tui/session/session_file.h"
 
 enum { USER_STACK = 900, MODULE = 1 };
 
@@ -56,7 +56,7 @@ static inline void write_session(const char *comm)
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(session_writer_create(&w, path), 0);
+	assert_int_equal(session_create(&w, path), 0);
 	put_record(w, (struct record){.type = REC_META,
 				      .meta = {.version = "",
 					       .host = "",

@@ -84,8 +84,8 @@ static void record_append(struct front *f, const struct record *rec)
 		return;
 	f->stream.recording_error = err;
 	front_message(f, "%s%srecording stopped: %s; the session can be opened up to this point",
-		      f->options->output ? f->options->output : "",
-		      f->options->output ? ": " : "", strerror(-err));
+		      f->options->output ? f->options->output : "", f->options->output ? ": " : "",
+		      strerror(-err));
 }
 
 static void feed(struct front *f, const struct record *from)

@@ -20,19 +20,16 @@
 struct session_writer;
 
 /*
- * Create a file with mode 0600, locked against other writers. An existing file is replaced only if
- * it is a session or empty. -EEXIST: it is another kind of file; -EINVAL: it is not a regular file;
- * -EBUSY: another peaktop is writing it.
+ * Create a file with mode 0600, locked against other writers. Remove an existing one only if it is
+ * a session or empty, and follow no symbolic link. -EEXIST: it is another kind of file; -EINVAL: it
+ * is not a regular file; -EBUSY: another peaktop is writing it.
  */
-int session_writer_create(struct session_writer **out, const char *path);
-/* Like session_writer_create(), but remove an older session instead of overwriting it, and follow
- * no symbolic link (-EINVAL). */
 int session_writer_create_again(struct session_writer **out, const char *path);
 /*
- * Like session_writer_create(); with `replace` false, never replace a file (-EEXIST if the name
- * exists). Closing the session removes the file again unless session_writer_keep() was called. An
- * older session keeps its name and its content until a kept one is closed and takes its place;
- * until then the new one is a file .peaktop-XXXXXX beside it.
+ * Like session_writer_create_again(), but follow links; with `replace` false, never replace a file
+ * (-EEXIST if the name exists). Closing the session removes the file again unless
+ * session_writer_keep() was called. An older session keeps its name and its content until a kept
+ * one is closed and takes its place; until then the new one is a file .peaktop-XXXXXX beside it.
  */
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace);
 void session_writer_keep(struct session_writer *w);
@@ -48,7 +45,7 @@ struct session_ring {
 /*
  * Create a ring: a session whose file is bounded, because new records overwrite the oldest ones. If
  * `path` is a session, it is renamed to `path`.1, in place of an older one of this name. Returns as
- * session_writer_create().
+ * session_writer_create_again().
  */
 int session_writer_create_ring(struct session_writer **out, const char *path,
 			       const struct session_ring *ring);
@@ -76,7 +73,7 @@ uint64_t session_writer_records(const struct session_writer *w);
 /*
  * Write all records so far as a closed session to `path`: into a temporary file in the same folder,
  * which is synced to the disk before it is renamed. An existing file is replaced under the
- * conditions of session_writer_create().
+ * conditions of session_writer_create_again().
  */
 int session_writer_save_as(struct session_writer *w, const char *path);
 /* Append the index, sync the file to the disk, free the writer. Returns the first error of the

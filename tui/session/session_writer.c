@@ -332,13 +332,6 @@ int session_writer_keep_now(struct session_writer *w)
 	return 0;
 }
 
-int session_writer_create(struct session_writer **out, const char *path)
-{
-	int err = session_writer_create_provisional(out, path, true);
-
-	return err ? err : session_writer_keep_now(*out);
-}
-
 bool session_writer_take_limited(struct session_writer *w)
 {
 	return w->ring && ring_writer_take_limited(w->ring);
