@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A descent over its records: asked again, ended early, fed with garbage. */
 #include <math.h>
-
-#include <limits.h>
+#include <time.h>
 
 #include "tests/unit/descent/bench.h"
 
