@@ -135,10 +135,8 @@ enum layer {
 struct rec_meta {
 	const char *version; /* of the writer */
 	const char *host;
-	const char *kernel;
-	const char *boot_id;
-	uint64_t realtime_ns;  /* wall clock at the start of the session */
-	uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the start of the session */
+	const char *kernel, *boot_id;
+	uint64_t realtime_ns, monotonic_ns; /* both clocks at the start of the session */
 	uint32_t cpus;
 	uint64_t interval_ns; /* length of a slice */
 	const char *command;  /* what the user asked, as one line */
@@ -412,8 +410,7 @@ struct rec_descent {
 	uint32_t max_depth;
 	uint32_t max_sites;
 	uint32_t level_by_level;
-	uint64_t minor_fault_ns; /* what one costs on this host; 0: not known */
-	uint64_t step_ns;	 /* as in rec_cost */
+	uint64_t minor_fault_ns, step_ns; /* of a fault here, 0: not known; as in rec_cost */
 	/* enum descent_resumes; not 0: REC_FNODE and REC_SAVED_PROFILE records of it follow */
 	uint32_t resumes;
 	uint32_t choice;    /* of the calls: enum descent_choice */

@@ -21,12 +21,13 @@ def probes(count, seed):
     check(not re.search(r"BUG|Oops|WARNING|lockup", out), "the kernel complains: %s" % out)
 
 
-@case("random functions of the kernel, armed and removed one after the other, harm neither it nor who calls them")
+@case("some functions of the kernel, armed and removed one after the other, harm neither it nor who calls them")
 def random_functions():
-    probes(30, int(os.environ.get("PEAKTOP_SEED", "0")) or random.randrange(1 << 31))
+    # the same ones each time: 1,000 random ones are asked about below
+    probes(10, int(os.environ.get("PEAKTOP_SEED", "1")))
 
 
-@live("the same of 1,000 functions")
+@live("the same of 1,000 functions, drawn anew each time")
 def many_random_functions():
     probes(1000, random.randrange(1 << 31))
 
