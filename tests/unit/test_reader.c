@@ -132,7 +132,7 @@ static void test_more_hang_than_are_kept(void **state)
 	(void)state;
 	for (int i = 0; i < 3 * MAX_HUNG; i++)
 		hung_note(PROCESS + i, READER_MEMORY);
-	assert_true(is_hung(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY));
+	assert_true(reader_hangs(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY));
 	for (int i = 0; i < 100; i++)
 		hung_note(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY);
 	assert_true(hung_find(PROCESS + 3 * MAX_HUNG - 1, READER_MEMORY)->wait <=
