@@ -509,7 +509,11 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 	uint64_t probed, hits, program;
 	int err = -EILSEQ;
 
-	if (!kernel_side_has_kprobes(c->kernel))
+	/*
+	 * Until commit f5d03da48d06 (6.7) a probe on a call by a register returned to a wrong
+	 * address. Its backports cannot be told from the version.
+	 */
+	if (!kernel_side_has_kprobes(c->kernel) || !kernel_at_least(6, 7))
 		return;
 	*site = (struct pt_site){.fuse = UINT64_MAX};
 	for (uint64_t at = KERNEL_ENTRY; at < KERNEL_ENTRY + KERNEL_LOOK && err; at++)

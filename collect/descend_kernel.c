@@ -35,8 +35,8 @@ const char *descend_kernel_check(const struct collector *c, const struct req_fno
 		 end = kernel_names_base() + n->end.offset;
 	struct kernel_place p, q;
 
-	if (!kernel_side_has_kprobes(c->kernel))
-		return "this kernel has no kprobes";
+	if (!kernel_side_has_kprobes(c->kernel) || !c->cost.kernel)
+		return "this kernel lets nobody probe call sites in its code safely";
 	if (n->end.module != REC_KERNEL_MODULE || n->start.role != SITE_CALL ||
 	    n->end.role != SITE_RETURN || n->only_return || start >= end ||
 	    !kernel_place_of(start, &p) || !kernel_place_of(end, &q) || p.start != q.start)
@@ -56,9 +56,13 @@ static int attach_call(struct attachment *a, int prog, const struct node_site *s
 	return err;
 }
 
+static bool is_start(const struct collector *c, const struct node_site *s)
+{
+	return kernel_side_sites(c->kernel)[s->index].flags & PT_SITE_FNODE_CALL;
+}
+
 static int attach_site(struct collector *c, struct descent_arming *d, const struct node_site *s)
 {
-	const bool call = kernel_side_sites(c->kernel)[s->index].flags & PT_SITE_FNODE_CALL;
 	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
 	struct attachment *one = attachments_next(&d->links, MAX_NODE_SITES);
 	struct kernel_place p;
@@ -68,26 +72,31 @@ static int attach_site(struct collector *c, struct descent_arming *d, const stru
 		return -ENOMEM;
 	if (!kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
 		return -EINVAL;
-	err = call ? attach_call(one, prog, s)
-		   : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
+	err = is_start(c, s) ? attach_call(one, prog, s)
+			     : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
 	d->links.nr += !err;
 	return err;
 }
 
-/* Attach the next sites, for a short time. Calls of f0 count once all are attached. */
+/*
+ * Attach the next sites, for a short time. Calls of f0 count once all are attached. All starts come
+ * before all ends: where one call follows another at once, its start is at the other's end, and of
+ * the probes at one instruction the kernel runs the last one first, which has to be the end.
+ */
 static void attach_some(struct collector *c, struct descent_arming *d)
 {
 	uint64_t until = now_ns() + STEP_NS;
 	struct node_site *s;
 
-	for (; d->kernel_tried < d->nr_sites && now_ns() < until; d->kernel_tried++) {
-		s = &d->sites[d->kernel_tried];
-		if (s->dead || !attach_site(c, d, s))
+	for (; d->kernel_tried < 2 * d->nr_sites && now_ns() < until; d->kernel_tried++) {
+		s = &d->sites[d->kernel_tried % d->nr_sites];
+		if (s->dead || is_start(c, s) != (d->kernel_tried < d->nr_sites) ||
+		    !attach_site(c, d, s))
 			continue;
 		s->dead = true;
 		descend_node_lost(c, d, s, FNODE_REFUSED);
 	}
-	if (d->kernel_tried < d->nr_sites)
+	if (d->kernel_tried < 2 * d->nr_sites)
 		return;
 	d->kernel_on = true;
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, d->epoch,

@@ -11,6 +11,9 @@ enum {
 	/* percent: the callee that most stacks have seen below an indirect call stands for it, if
 	   so many have */
 	ONE_CALLEE = 90,
+	/* a call site is known once so many stacks were seen below it: an indirect call may have
+	   other callees */
+	STACKS = 10,
 	PART = 20, /* a call site with 1/20 of the sampled time of its function is worth a probe */
 };
 
@@ -25,24 +28,31 @@ static bool is_entry(struct rec_code place)
 	return place.offset & REC_KERNEL_CALL;
 }
 
+/* Stack samples: their time, and their number. */
+struct seen {
+	uint64_t ns, count;
+};
+
 /*
- * The time of the samples below the call site with this return address in `function`; with a
- * `callee` that is not NULL, only of those in that callee.
+ * The samples below the call site with this return address in `function`; with a `callee` that is
+ * not NULL, only those in that callee.
  */
-static uint64_t time_below(const struct descent *d, struct rec_code function, struct rec_code ret,
-			   const struct rec_code *callee)
+static struct seen seen_below(const struct descent *d, struct rec_code function,
+			      struct rec_code ret, const struct rec_code *callee)
 {
 	const struct witnesses *w = d->witnesses;
-	uint64_t ns = 0;
+	struct seen seen = {0};
 
 	for (uint32_t i = 1; i < witnesses_nr_nodes(w); i++) {
 		const struct witness_node *n = witnesses_node(w, i);
 
-		if (code_equal(n->ret, ret) && is_of(d, n->parent, function) &&
-		    (!callee || code_equal(n->function, *callee)))
-			ns += n->weight_ns;
+		if (!code_equal(n->ret, ret) || !is_of(d, n->parent, function) ||
+		    (callee && !code_equal(n->function, *callee)))
+			continue;
+		seen.ns += n->weight_ns;
+		seen.count += n->count;
 	}
-	return ns;
+	return seen;
 }
 
 static uint64_t time_of(const struct descent *d, struct rec_code function)
@@ -60,10 +70,10 @@ static struct rec_call_site site_of(const struct descent *d, struct rec_code fun
 {
 	struct rec_call_site s = {
 	    .offset = ret.offset - 1, .ret = ret.offset, .kind = CALLEE_DIRECT, .callee = callee};
-	uint64_t all = time_below(d, function, ret, NULL);
+	uint64_t all = seen_below(d, function, ret, NULL).ns;
 
 	if (!is_entry(ret) && !is_entry(callee) &&
-	    time_below(d, function, ret, &callee) * 100 >= all * ONE_CALLEE)
+	    seen_below(d, function, ret, &callee).ns * 100 >= all * ONE_CALLEE)
 		s.flags = CALL_SITE_TIMED;
 	return s;
 }
@@ -78,14 +88,17 @@ static int add_sites(struct descent *d, uint32_t function)
 	const struct rec_code key = d->tree.function[function].key;
 	uint64_t least = time_of(d, key) / PART;
 	struct rec_call_site s;
+	struct seen below;
 	int err = 0;
 
 	for (uint32_t i = 1; i < witnesses_nr_nodes(d->witnesses) && !err; i++) {
 		const struct witness_node *n = witnesses_node(d->witnesses, i);
 
 		if (!n->weight_ns || n->ret.module != key.module || !is_of(d, n->parent, key) ||
-		    is_listed(&d->tree.function[function], n->ret.offset) ||
-		    time_below(d, key, n->ret, NULL) < least)
+		    is_listed(&d->tree.function[function], n->ret.offset))
+			continue;
+		below = seen_below(d, key, n->ret, NULL);
+		if (below.ns < least || below.count < STACKS)
 			continue;
 		s = site_of(d, key, n->ret, n->function);
 		/* of several callees the one with most time comes, if it stands for them */

@@ -288,6 +288,23 @@ static void test_several_callees(void **state)
 	descent_free(r.d);
 }
 
+/* Few calls show a callee of an indirect call, the first of them the same one: it does not stand
+ * for all. */
+static void test_first_callee(void **state)
+{
+	const struct rec_frame one[] = {root(), kernel(0x100, 8), kernel(0x200, 9)},
+			       two[] = {root(), kernel(0x100, 8), kernel(0x300, 9)};
+	struct run r;
+
+	begin(&r, 1 * US);
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++) {
+		call(&r, i < 50 || i % 20 ? one : two, i % 10 ? 1 : 3, false);
+		for (uint32_t k = 0; k < r.nr; k++)
+			assert_int_equal(r.armed[k].callee.offset, 0x100);
+	}
+	descent_free(r.d);
+}
+
 /* A call site that stacks show late, before the one that is armed, is armed, too. */
 static void test_shown_late(void **state)
 {
@@ -316,9 +333,9 @@ static void test_shown_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_measured),	cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_not_entered), cmocka_unit_test(test_several_callees),
-	    cmocka_unit_test(test_shown_late),
+	    cmocka_unit_test(test_measured),	 cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_not_entered),	 cmocka_unit_test(test_several_callees),
+	    cmocka_unit_test(test_first_callee), cmocka_unit_test(test_shown_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
