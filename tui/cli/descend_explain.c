@@ -64,7 +64,7 @@ static int explain_no_cause(const struct descend_end *e, char *line, size_t n)
 			 name, result.refused);
 	else
 		snprintf(line, n, "%s: no answer: %s%s%s%s", name,
-			 report_status(&e->report, &result), result.change[0] ? " " : "",
+			 report_status(&e->report, &result), result.change[0] ? ": " : "",
 			 result.change, way_out(e, &result));
 	descent_result_release(&result);
 	return 0;
