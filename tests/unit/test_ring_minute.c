@@ -173,6 +173,25 @@ static void test_killed(void **state)
 	assert_int_equal(s.ticks, 2 + MINUTE);
 }
 
+/* The merged tick is as long as those that it stands for, so that all frames lie where older ones
+ * with the same sequence numbers were: no older one is read for a newer one. */
+static void test_equal_sizes(void **state)
+{
+	const uint64_t first = 1100; /* from here on all times have as many bytes */
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = first; i < first + 3 * MINUTE + 10; i++) {
+		put_tick(w, i);
+		s = look();
+		assert_int_equal(s.end_ns, (i + 1) * S);
+		assert_false(s.gap);
+	}
+	session_writer_abandon(w);
+	s = look();
+	assert_int_equal(s.ticks, 2 + MINUTE + 10);
+}
+
 /* A descent is told by its slices. */
 static void test_descents_stay(void **state)
 {
@@ -259,8 +278,8 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes), ring_test(test_killed),	 ring_test(test_descents_stay),
-	    ring_test(test_samples), ring_test(test_slow_calls),
+	    ring_test(test_minutes),	   ring_test(test_killed),  ring_test(test_equal_sizes),
+	    ring_test(test_descents_stay), ring_test(test_samples), ring_test(test_slow_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,10 @@ struct ring_writer {
 	bool limited;
 };
 
+/* Readers stop at zeros. Each write ends with them, and the next one overwrites them: the bytes
+ * behind may be valid frames of an older segment, or of a minute before it was merged. */
+static const char end_mark[FRAME_HEADER_SIZE];
+
 static uint64_t offset_of(const struct ring_writer *r, uint32_t slot)
 {
 	return CONTAINER_HEADER_SIZE + (uint64_t)slot * r->segment_bytes;
@@ -143,6 +147,8 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	if (!err)
 		err = ring_state_encode(r->state, &r->head, sequence);
 	if (!err)
+		err = buf_append(&r->head, end_mark, sizeof(end_mark));
+	if (!err)
 		err = write_at(r->fd, r->head.data, r->head.len, offset_of(r, slot), &done);
 	if (err)
 		return err;
@@ -150,7 +156,7 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	r->number = s.number;
 	r->slots[slot] = (struct ring_slot){.number = s.number, .end_ns = r->at_ns};
 	r->sequence = sequence + s.state;
-	r->used = r->head.len;
+	r->used = r->head.len - sizeof(end_mark);
 	for (size_t i = 0; i < NR_PARTS; i++)
 		part_begin(r, &r->part[i]);
 	return 0;
@@ -190,12 +196,10 @@ static int copy_frames(struct ring_writer *r, uint64_t from, uint64_t to, uint32
 
 /*
  * Replace the records of the minute that is over by what is kept of them, with those of the present
- * one behind it, with one write, and zeros at the end, at which readers stop: the frames that
- * follow were written before. If that fails, or saves nothing, all stay as they are.
+ * one behind it, with one write. If that fails, or saves nothing, all stay as they are.
  */
 static void merge(struct ring_writer *r)
 {
-	static const char end[FRAME_HEADER_SIZE];
 	const struct ring_part *over = &r->part[OVER];
 	struct ring_part *present = &r->part[PRESENT];
 	uint32_t sequence = over->sequence, merged;
@@ -210,7 +214,7 @@ static void merge(struct ring_writer *r)
 	if (copy_frames(r, present->at, r->used, &sequence))
 		return;
 	bytes = r->head.len;
-	if (buf_append(&r->head, end, sizeof(end)) || over->at + r->head.len > r->used ||
+	if (buf_append(&r->head, end_mark, sizeof(end_mark)) || over->at + r->head.len > r->used ||
 	    write_at(r->fd, r->head.data, r->head.len, offset_of(r, r->slot) + over->at, &done))
 		return;
 	r->used = over->at + bytes;
@@ -256,7 +260,7 @@ int ring_writer_new(struct ring_writer **out, int fd, const struct session_ring 
 	divide(r, ring);
 	r->slots = calloc(r->max_slots, sizeof(*r->slots));
 	r->state = ring_state_new(r->segment_bytes / STATE_PART);
-	buf_init(&r->frame, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD);
+	buf_init(&r->frame, FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD + sizeof(end_mark));
 	buf_init(&r->head, r->segment_bytes);
 	r->budget = ring_budget_new();
 	for (size_t i = 0; i < NR_PARTS; i++)
@@ -297,8 +301,11 @@ static bool has_room(const struct ring_writer *r, size_t bytes)
 
 static int encode(struct ring_writer *r, const struct record *rec)
 {
+	int err;
+
 	buf_reset(&r->frame);
-	return frame_encode(&r->frame, rec, r->sequence);
+	err = frame_encode(&r->frame, rec, r->sequence);
+	return err ?: buf_append(&r->frame, end_mark, sizeof(end_mark));
 }
 
 int ring_writer_append(struct ring_writer *r, const struct record *rec)
@@ -323,7 +330,7 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 			       &done);
 	if (err)
 		return err;
-	r->used += r->frame.len;
+	r->used += r->frame.len - sizeof(end_mark);
 	r->sequence++;
 	ring_minute_take(r->part[PRESENT].minute, rec);
 	if (rec->type == REC_TICK) {
