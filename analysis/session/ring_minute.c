@@ -12,6 +12,9 @@
 
 enum { MAX_OPS = 4096, MAX_RECORDS = 16384 };
 
+/* All samples are wanted for so many slices after a record of a descent. */
+enum { ALL_SLICES = 10 };
+
 /* The profiles of an operation, added up. */
 struct minute_profile {
 	struct rec_profile sum;	      /* without buckets */
@@ -36,6 +39,8 @@ struct ring_budget {
 	struct sample_budget *ops;
 	size_t nr_ops, cap_ops;
 	int64_t slow_bytes;
+	bool in_window;		 /* between the begin and the end of a REC_WINDOW */
+	unsigned int all_slices; /* for which all samples are wanted, with the present one */
 };
 
 /* A record that is kept as it is, or a slow call or its stack, which may be dropped. */
@@ -125,13 +130,66 @@ static struct minute_op *op_of(struct ring_minute *m, uint32_t op)
 	return &m->ops[m->nr_ops - 1];
 }
 
+/* Records that say the same wherever in the minute they stand. */
+static bool stays(const struct record *rec)
+{
+	switch (rec->type) {
+	case REC_META:
+	case REC_TARGET:
+	case REC_TARGET_END:
+	case REC_MODULE:
+	case REC_MAPPING:
+	case REC_OP:
+	case REC_SAMPLE:
+	case REC_SITE:
+	case REC_NEW_RETURN:
+	case REC_SYMBOL:
+	case REC_INLINES:
+	case REC_BUILD_ID:
+	case REC_CONSTANT:
+	case REC_CHECK:
+	case REC_NOTE:
+	case REC_CLOCK:
+	case REC_SLOW_CALL:
+	case REC_BOOKMARK:
+	case REC_MARK:
+	case REC_ACK:
+	case REC_REFUSED:
+		return true;
+	case REC_WITNESS:
+		return rec->witness.epoch == SLOW_CALL_EPOCH;
+	default:
+		return false;
+	}
+}
+
+/* Records of which a minute has one in the end. */
+static bool is_of_slice(const struct record *rec)
+{
+	return rec->type == REC_PROFILE || rec->type == REC_OPEN || rec->type == REC_COST ||
+	       rec->type == REC_LOSS || rec->type == REC_TICK;
+}
+
+/* The chains of waits of a descent are those of the calls of which there are samples. A descent
+ * that is over does not say so: it is over when its records cease. */
+static void watch_descent(struct ring_budget *b, const struct record *rec)
+{
+	if (rec->type == REC_WINDOW && rec->window.edge != WINDOW_CPU)
+		b->in_window = rec->window.edge == WINDOW_BEGIN;
+	if (b->in_window || (!stays(rec) && !is_of_slice(rec)))
+		b->all_slices = ALL_SLICES;
+	else if (rec->type == REC_TICK && b->all_slices)
+		b->all_slices--;
+}
+
 bool ring_budget_wants(struct ring_budget *b, const struct record *rec)
 {
 	const struct rec_sample *s = &rec->sample;
 	const struct sample_budget fresh = {.op = s->op, .samples = RING_MINUTE_SAMPLES_SAVED};
 	struct sample_budget *op;
 
-	if (rec->type != REC_SAMPLE)
+	watch_descent(b, rec);
+	if (rec->type != REC_SAMPLE || b->all_slices)
 		return true;
 	op = find_first(i, b->ops, b->nr_ops, b->ops[i].op == s->op);
 	if (!op && array_append(b->ops, b->nr_ops, b->cap_ops, MAX_OPS, fresh))
@@ -239,39 +297,6 @@ static void take_tick(struct ring_minute *m, const struct record *rec)
 	m->open_is_new = false;
 	m->tick = *rec;
 	m->tick.tick.start_ns = start;
-}
-
-/* Records that say the same wherever in the minute they stand. */
-static bool stays(const struct record *rec)
-{
-	switch (rec->type) {
-	case REC_META:
-	case REC_TARGET:
-	case REC_TARGET_END:
-	case REC_MODULE:
-	case REC_MAPPING:
-	case REC_OP:
-	case REC_SAMPLE:
-	case REC_SITE:
-	case REC_NEW_RETURN:
-	case REC_SYMBOL:
-	case REC_INLINES:
-	case REC_BUILD_ID:
-	case REC_CONSTANT:
-	case REC_CHECK:
-	case REC_NOTE:
-	case REC_CLOCK:
-	case REC_SLOW_CALL:
-	case REC_BOOKMARK:
-	case REC_MARK:
-	case REC_ACK:
-	case REC_REFUSED:
-		return true;
-	case REC_WITNESS:
-		return rec->witness.epoch == SLOW_CALL_EPOCH;
-	default:
-		return false;
-	}
 }
 
 static bool take_record(struct ring_minute *m, const struct record *rec)

@@ -34,7 +34,8 @@ struct ring_budget *ring_budget_new(void);
 void ring_budget_free(struct ring_budget *b);
 struct ring_minute *ring_minute_new(void);
 void ring_minute_free(struct ring_minute *m);
-/* False for a sample that is not written to a ring, because there are enough. */
+/* False for a sample that is not written to a ring, because there are enough. While a descent or a
+ * window of waits is recorded, all are wanted: they are the calls whose waits are told. */
 bool ring_budget_wants(struct ring_budget *b, const struct record *rec);
 /* Take a record that was written to the ring. */
 void ring_minute_take(struct ring_minute *m, const struct record *rec);

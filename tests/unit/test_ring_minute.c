@@ -226,6 +226,65 @@ static void test_samples(void **state)
 	assert_int_equal(s.samples, RING_MINUTE_SAMPLES_SAVED + 99 * RING_MINUTE_SAMPLES);
 }
 
+static void put_sample(struct session_writer *w, uint64_t start_ns)
+{
+	put(w, (struct record){.type = REC_SAMPLE, .sample = {.op = 1, .start_ns = start_ns}});
+}
+
+static void put_window(struct session_writer *w, uint64_t at_ns, enum window_edge edge)
+{
+	put(w, (struct record){.type = REC_WINDOW, .window = {.at_ns = at_ns, .edge = edge}});
+}
+
+/* Write a minute with `each` samples in each of its slices, from slice `*at` on. */
+static void put_samples(struct session_writer *w, uint64_t *at, unsigned int each)
+{
+	for (uint64_t end = *at + MINUTE; *at < end; ++*at) {
+		for (unsigned int k = 0; k < each; k++)
+			put_sample(w, *at * S + k);
+		put_tick(w, *at);
+	}
+}
+
+/* The calls whose waits are told are known by their samples: none is missing in a window, nor while
+ * a descent has records. */
+static void test_samples_of_descents(void **state)
+{
+	enum { EACH = 50, USED_UP = RING_MINUTE_SAMPLES_SAVED };
+	struct session_writer *w = begin();
+	unsigned int before;
+	uint64_t at = 0;
+
+	put_samples(w, &at, EACH);
+	assert_int_equal(look().samples, USED_UP);
+	put_window(w, at * S, WINDOW_BEGIN);
+	put_samples(w, &at, EACH);
+	put_window(w, at * S, WINDOW_CPU);
+	put_samples(w, &at, EACH);
+	assert_int_equal(look().samples, USED_UP + 2 * MINUTE * EACH);
+	/* those of calls that have returned in the window may come later */
+	put_window(w, at * S, WINDOW_END);
+	put_sample(w, at * S);
+	before = look().samples;
+	assert_int_equal(before, USED_UP + 2 * MINUTE * EACH + 1);
+	put_samples(w, &at, EACH);
+	assert_in_range(look().samples, before, before + MINUTE * EACH / 2);
+	put_samples(w, &at, EACH);
+	before = look().samples;
+	put_samples(w, &at, EACH);
+	assert_int_equal(look().samples, before + RING_MINUTE_SAMPLES);
+	/* a descent */
+	before = look().samples;
+	put(w, (struct record){.type = REC_DESCENT, .descent = {.op = 1}});
+	for (unsigned int i = 0; i < MINUTE; i++, at++) {
+		put(w, (struct record){.type = REC_CALL});
+		put_sample(w, at * S);
+		put_tick(w, at);
+	}
+	assert_int_equal(look().samples, before + MINUTE);
+	assert_int_equal(session_writer_close(w), 0);
+}
+
 static void put_slow(struct session_writer *w, uint64_t start_ns, uint64_t latency_ns)
 {
 	static const struct rec_frame frames[40];
@@ -278,8 +337,10 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes),	   ring_test(test_killed),  ring_test(test_equal_sizes),
-	    ring_test(test_descents_stay), ring_test(test_samples), ring_test(test_slow_calls),
+	    ring_test(test_minutes),	 ring_test(test_killed),
+	    ring_test(test_equal_sizes), ring_test(test_descents_stay),
+	    ring_test(test_samples),	 ring_test(test_samples_of_descents),
+	    ring_test(test_slow_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
