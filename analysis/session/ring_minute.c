@@ -290,13 +290,15 @@ static bool take_open(struct ring_minute *m, const struct record *rec)
 
 static void take_tick(struct ring_minute *m, const struct record *rec)
 {
-	const uint64_t start = m->tick.type ? m->tick.tick.start_ns : rec->tick.start_ns;
+	const struct rec_tick before = m->tick.type ? m->tick.tick : rec->tick;
 
 	if (!m->open_is_new)
 		forget_open(m);
 	m->open_is_new = false;
 	m->tick = *rec;
-	m->tick.tick.start_ns = start;
+	m->tick.tick.start_ns = before.start_ns;
+	/* a layer that was off for a part of the minute was measured in it */
+	m->tick.tick.layers |= before.layers;
 }
 
 static bool take_record(struct ring_minute *m, const struct record *rec)

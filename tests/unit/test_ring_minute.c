@@ -153,6 +153,40 @@ static void test_minutes(void **state)
 	assert_int_equal(s.first.correction_ns, 2);
 }
 
+static void put_layers(struct session_writer *w, uint64_t slice, uint32_t layers)
+{
+	put(w, (struct record){.type = REC_TICK,
+			       .tick = {.slice = slice,
+					.start_ns = slice * S,
+					.end_ns = slice * S + S,
+					.layers = layers}});
+}
+
+/* A layer that was paused in some slices was measured in their minute. */
+static void test_layers(void **state)
+{
+	struct session_writer *w = begin();
+	uint32_t seen[2] = {0};
+	const struct record *rec;
+	struct session_reader *r;
+	unsigned int n = 0;
+
+	for (uint64_t i = 0; i < MINUTE; i++)
+		put_layers(w, i, i == 5 ? 6 : i + 1 == MINUTE ? 1 : 3);
+	for (uint64_t i = MINUTE; i < 3 * MINUTE; i++)
+		put_layers(w, i, 0);
+	assert_int_equal(session_writer_close(w), 0);
+	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
+	while (n < 2 && session_reader_next(r, &rec) == 1) {
+		if (rec->type == REC_TICK)
+			seen[n++] = rec->tick.layers;
+	}
+	assert_int_equal(rec->tick.end_ns, 2 * MINUTE * S);
+	assert_int_equal(seen[0], 7);
+	assert_int_equal(seen[1], 0);
+	session_reader_close(r);
+}
+
 /* Behind the merged records are those that were there before, of the same size: who reads the ring
  * of a recorder that was killed takes none of them for a newer one. */
 static void test_killed(void **state)
@@ -337,9 +371,13 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes),	 ring_test(test_killed),
-	    ring_test(test_equal_sizes), ring_test(test_descents_stay),
-	    ring_test(test_samples),	 ring_test(test_samples_of_descents),
+	    ring_test(test_minutes),
+	    ring_test(test_killed),
+	    ring_test(test_equal_sizes),
+	    ring_test(test_descents_stay),
+	    ring_test(test_samples),
+	    ring_test(test_layers),
+	    ring_test(test_samples_of_descents),
 	    ring_test(test_slow_calls),
 	};
 
