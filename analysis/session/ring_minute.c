@@ -182,6 +182,18 @@ static void watch_descent(struct ring_budget *b, const struct record *rec)
 		b->all_slices--;
 }
 
+static void refill(struct sample_budget *op, uint64_t now_ns)
+{
+	const uint64_t minutes =
+	    now_ns > op->refilled_ns ? (now_ns - op->refilled_ns) / RING_MINUTE_NS : 0;
+	uint64_t samples = op->samples + minutes * RING_MINUTE_SAMPLES;
+
+	if (samples > RING_MINUTE_SAMPLES_SAVED)
+		samples = RING_MINUTE_SAMPLES_SAVED;
+	op->samples = (uint32_t)samples;
+	op->refilled_ns += minutes * RING_MINUTE_NS;
+}
+
 bool ring_budget_wants(struct ring_budget *b, const struct record *rec)
 {
 	const struct rec_sample *s = &rec->sample;
@@ -196,11 +208,7 @@ bool ring_budget_wants(struct ring_budget *b, const struct record *rec)
 		return false;
 	if (!op)
 		op = &b->ops[b->nr_ops - 1];
-	while (s->start_ns >= op->refilled_ns + RING_MINUTE_NS) {
-		op->refilled_ns += RING_MINUTE_NS;
-		if (op->samples + RING_MINUTE_SAMPLES <= RING_MINUTE_SAMPLES_SAVED)
-			op->samples += RING_MINUTE_SAMPLES;
-	}
+	refill(op, s->start_ns);
 	if (!op->samples)
 		return false;
 	op->samples--;

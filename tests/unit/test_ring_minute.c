@@ -265,6 +265,18 @@ static void put_sample(struct session_writer *w, uint64_t start_ns)
 	put(w, (struct record){.type = REC_SAMPLE, .sample = {.op = 1, .start_ns = start_ns}});
 }
 
+/* A time that cannot be costs no more than another. */
+static void test_a_wrong_time(void **state)
+{
+	struct session_writer *w = begin();
+
+	put_sample(w, UINT64_MAX);
+	put_sample(w, 0);
+	put_tick(w, 0);
+	assert_int_equal(session_writer_close(w), 0);
+	assert_int_equal(look().samples, 2);
+}
+
 static void put_window(struct session_writer *w, uint64_t at_ns, enum window_edge edge)
 {
 	put(w, (struct record){.type = REC_WINDOW, .window = {.at_ns = at_ns, .edge = edge}});
@@ -371,13 +383,10 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes),
-	    ring_test(test_killed),
-	    ring_test(test_equal_sizes),
-	    ring_test(test_descents_stay),
-	    ring_test(test_samples),
-	    ring_test(test_layers),
-	    ring_test(test_samples_of_descents),
+	    ring_test(test_minutes),	  ring_test(test_killed),
+	    ring_test(test_equal_sizes),  ring_test(test_descents_stay),
+	    ring_test(test_samples),	  ring_test(test_layers),
+	    ring_test(test_a_wrong_time), ring_test(test_samples_of_descents),
 	    ring_test(test_slow_calls),
 	};
 
