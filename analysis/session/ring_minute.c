@@ -382,7 +382,7 @@ static int keep_call(struct ring_minute *m, struct ring_budget *b, struct minute
 
 	buf_reset(frame);
 	err = frame_encode(frame, slow->rec, 0);
-	for (size_t i = 0; i < m->nr_records && !err; i++) {
+	for (size_t i = 0; i < m->nr_records && !err && (int64_t)frame->len <= b->slow_bytes; i++) {
 		if (is_stack_of(m->records[i].rec, call))
 			err = frame_encode(frame, m->records[i].rec, 0);
 	}
@@ -428,7 +428,7 @@ static int choose_slow(struct ring_minute *m, struct ring_budget *b, struct buf 
 	}
 	if (!err)
 		qsort(slow, n, sizeof(struct minute_record *), slowest_first);
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err && b->slow_bytes > FRAME_HEADER_SIZE; i++)
 		err = keep_call(m, b, slow[i], frame);
 	free(slow);
 	return err;
