@@ -341,7 +341,7 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 	}
 	/* what does not fit is missing once the first record of it is overwritten */
 	err = ring_state_take(r->state, rec);
-	return err == -E2BIG ? 0 : err;
+	return !err || err == -E2BIG ? 1 : err;
 }
 
 int ring_writer_close(struct ring_writer *r)

@@ -376,10 +376,10 @@ int session_writer_append(struct session_writer *w, const struct record *rec)
 	if (rec->type >= REC_SAVED_MAX)
 		return 0;
 	if (w->ring) {
-		int err = ring_writer_append(w->ring, rec);
+		int ret = ring_writer_append(w->ring, rec);
 
-		w->records += !err;
-		return err;
+		w->records += ret > 0;
+		return ret < 0 ? ret : 0;
 	}
 	buf_reset(&w->frame);
 	w->err = frame_encode(&w->frame, rec, w->sequence);
