@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a ring keeps of the minutes that are over. */
+#include <sys/syscall.h>
+
 #include "tests/unit/small_session.h"
 
 #include "analysis/session/ring_minute.h"
@@ -18,6 +20,24 @@ static int ring_teardown(void **state)
 }
 
 #define ring_test(name) cmocka_unit_test_setup_teardown(name, setup, ring_teardown)
+
+/* The next long write fails half-way. */
+static enum { WHOLE, HALF, FAIL } next_write;
+enum { LONG = 1000 };
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
+{
+	if (next_write == FAIL) {
+		next_write = WHOLE;
+		errno = EIO;
+		return -1;
+	}
+	if (next_write == HALF && n > LONG) {
+		next_write = FAIL;
+		n /= 2;
+	}
+	return syscall(SYS_pwrite64, fd, data, n, offset);
+}
 
 static void put(struct session_writer *w, struct record rec)
 {
@@ -103,7 +123,7 @@ static void see(struct seen *s, const struct record *rec)
 	}
 }
 
-static struct seen look(void)
+static struct seen look_at(bool damaged)
 {
 	struct seen s = {0};
 	const struct record *rec;
@@ -112,9 +132,14 @@ static struct seen look(void)
 	assert_int_equal(session_reader_open(&r, path, why, sizeof(why)), 0);
 	while (session_reader_next(r, &rec) == 1)
 		see(&s, rec);
-	assert_string_equal(session_reader_damage(r), "");
+	assert_int_equal(session_reader_damage(r)[0] != '\0', damaged);
 	session_reader_close(r);
 	return s;
+}
+
+static struct seen look(void)
+{
+	return look_at(false);
 }
 
 /* The slices of a minute are one; those of the last whole minute and since then stay. */
@@ -224,6 +249,38 @@ static void test_equal_sizes(void **state)
 	session_writer_abandon(w);
 	s = look();
 	assert_int_equal(s.ticks, 2 + MINUTE + 10);
+}
+
+/* A merged minute is written in part only: what comes later can be read, and it is said that
+ * something is missing. */
+static void test_a_torn_minute(void **state)
+{
+	const struct record last = {.type = REC_TICK,
+				    .tick = {.slice = 2 * MINUTE - 1,
+					     .start_ns = (2 * MINUTE - 1) * S,
+					     .end_ns = 2 * MINUTE * S}};
+	struct session_writer *w = begin();
+	struct seen s;
+
+	for (uint64_t i = 0; i < 2 * MINUTE - 1; i++) {
+		put_profile(w, 1, i, 1);
+		put_tick(w, i);
+	}
+	next_write = HALF;
+	assert_int_equal(session_writer_append(w, &last), -EIO);
+	assert_int_equal(next_write, WHOLE);
+	for (uint64_t i = 2 * MINUTE; i < 5 * MINUTE; i++) {
+		put_profile(w, 2, i, 1);
+		put_tick(w, i);
+		s = look_at(true);
+		assert_int_equal(s.end_ns, (i + 1) * S);
+	}
+	assert_int_equal(session_writer_close(w), 0);
+	s = look_at(true);
+	assert_true(s.gap);
+	assert_int_equal(s.first_ns, 0);
+	assert_int_equal(s.end_ns, 5 * MINUTE * S);
+	assert_in_range(s.calls, MINUTE + 3 * MINUTE, 2 * MINUTE + 3 * MINUTE - 1);
 }
 
 /* A descent is told by its slices. */
@@ -386,10 +443,15 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes),	  ring_test(test_killed),
-	    ring_test(test_equal_sizes),  ring_test(test_descents_stay),
-	    ring_test(test_samples),	  ring_test(test_layers),
-	    ring_test(test_a_wrong_time), ring_test(test_samples_of_descents),
+	    ring_test(test_minutes),
+	    ring_test(test_killed),
+	    ring_test(test_equal_sizes),
+	    ring_test(test_descents_stay),
+	    ring_test(test_samples),
+	    ring_test(test_layers),
+	    ring_test(test_a_torn_minute),
+	    ring_test(test_a_wrong_time),
+	    ring_test(test_samples_of_descents),
 	    ring_test(test_slow_calls),
 	};
 

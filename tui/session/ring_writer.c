@@ -51,6 +51,7 @@ struct ring_writer {
 	struct ring_part part[NR_PARTS];
 	struct buf frame, head;
 	bool limited;
+	bool torn; /* no frames behind a place in the present segment can be read */
 };
 
 /* Readers stop at zeros. Each write ends with them, and the next one overwrites them: the bytes
@@ -153,6 +154,7 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	if (err)
 		return err;
 	r->slot = slot;
+	r->torn = false;
 	r->number = s.number;
 	r->slots[slot] = (struct ring_slot){.number = s.number, .end_ns = r->at_ns};
 	r->sequence = sequence + s.state;
@@ -196,43 +198,49 @@ static int copy_frames(struct ring_writer *r, uint64_t from, uint64_t to, uint32
 
 /*
  * Replace the records of the minute that is over by what is kept of them, with those of the present
- * one behind it, with one write. If that fails, or saves nothing, all stay as they are.
+ * one behind it, with one write. If they cannot be merged, or that saves nothing, all stay as they
+ * are. 0, or the error of a write that was done in part.
  */
-static void merge(struct ring_writer *r)
+static int merge(struct ring_writer *r)
 {
 	const struct ring_part *over = &r->part[OVER];
 	struct ring_part *present = &r->part[PRESENT];
 	uint32_t sequence = over->sequence, merged;
 	uint64_t bytes, present_at;
 	size_t done;
+	int err;
 
 	buf_reset(&r->head);
 	if (ring_minute_encode(over->minute, r->budget, &r->head, &sequence))
-		return;
+		return 0;
 	present_at = over->at + r->head.len;
 	merged = sequence;
 	if (copy_frames(r, present->at, r->used, &sequence))
-		return;
+		return 0;
 	bytes = r->head.len;
-	if (buf_append(&r->head, end_mark, sizeof(end_mark)) || over->at + r->head.len > r->used ||
-	    write_at(r->fd, r->head.data, r->head.len, offset_of(r, r->slot) + over->at, &done))
-		return;
+	if (buf_append(&r->head, end_mark, sizeof(end_mark)) || over->at + r->head.len > r->used)
+		return 0;
+	err = write_at(r->fd, r->head.data, r->head.len, offset_of(r, r->slot) + over->at, &done);
+	r->torn = err && done;
+	if (err)
+		return done ? err : 0;
 	r->used = over->at + bytes;
 	r->sequence = sequence;
 	present->at = present_at;
 	present->sequence = merged;
+	return 0;
 }
 
-/* The present minute is over: merge the one before it. */
-static void next_part(struct ring_writer *r)
+/* The present minute is over: merge the one before it. As merge(). */
+static int next_part(struct ring_writer *r)
 {
 	const struct ring_part before = r->part[OVER];
+	int err = before.at < r->part[PRESENT].at ? merge(r) : 0;
 
-	if (before.at < r->part[PRESENT].at)
-		merge(r);
 	r->part[OVER] = r->part[PRESENT];
 	r->part[PRESENT] = before;
 	part_begin(r, &r->part[PRESENT]);
+	return err;
 }
 
 static int segment_end(struct ring_writer *r)
@@ -296,7 +304,7 @@ void ring_writer_free(struct ring_writer *r)
 
 static bool has_room(const struct ring_writer *r, size_t bytes)
 {
-	return r->used + bytes + END_ROOM <= r->segment_bytes;
+	return !r->torn && r->used + bytes + END_ROOM <= r->segment_bytes;
 }
 
 static int encode(struct ring_writer *r, const struct record *rec)
@@ -310,8 +318,8 @@ static int encode(struct ring_writer *r, const struct record *rec)
 
 int ring_writer_append(struct ring_writer *r, const struct record *rec)
 {
+	int err, merged = 0;
 	size_t done;
-	int err;
 
 	if (!ring_budget_wants(r->budget, rec))
 		return 0;
@@ -337,11 +345,12 @@ int ring_writer_append(struct ring_writer *r, const struct record *rec)
 		r->at_ns = rec->tick.end_ns;
 		r->slots[r->slot].end_ns = r->at_ns;
 		if (is_part_over(r))
-			next_part(r);
+			merged = next_part(r);
 	}
 	/* what does not fit is missing once the first record of it is overwritten */
 	err = ring_state_take(r->state, rec);
-	return !err || err == -E2BIG ? 1 : err;
+	err = err == -E2BIG ? 0 : err;
+	return err ?: merged ?: 1;
 }
 
 int ring_writer_close(struct ring_writer *r)

@@ -21,8 +21,9 @@ int ring_writer_new(struct ring_writer **out, int fd, const struct session_ring 
 void ring_writer_free(struct ring_writer *r);
 /*
  * Append one record. Returns 1; 0 if it is a sample of which the ring has enough; or a negative
- * errno
- * (-ENOSPC, -EIO ...): the file stays valid without it, and a later record may be written again.
+ * errno (-ENOSPC, -EIO ...): the file stays valid without it, and a later record may be written
+ * again. If merging a minute failed half-way, the file has a damaged place: the last two minutes
+ * are missing.
  */
 int ring_writer_append(struct ring_writer *r, const struct record *rec);
 /* Mark the session as closed in order, and sync the file to the disk. */
