@@ -86,6 +86,7 @@ static void put_tick(struct session_writer *w, uint64_t slice)
 struct seen {
 	unsigned int ticks, profiles, samples, opens, notes, slow, stacks;
 	uint64_t calls, armed_ns, first_ns, end_ns, longest_ns, slowest_ns;
+	uint64_t merged_ns;	  /* end of the last slice that is longer than it was */
 	struct rec_profile first; /* without buckets */
 	bool gap;
 };
@@ -107,6 +108,8 @@ static void see(struct seen *s, const struct record *rec)
 		else
 			s->gap |= rec->tick.start_ns != s->end_ns;
 		s->end_ns = rec->tick.end_ns;
+		if (rec->tick.end_ns - rec->tick.start_ns > S)
+			s->merged_ns = rec->tick.end_ns;
 		if (rec->tick.end_ns - rec->tick.start_ns > s->longest_ns)
 			s->longest_ns = rec->tick.end_ns - rec->tick.start_ns;
 		break;
@@ -283,6 +286,31 @@ static void test_a_torn_minute(void **state)
 	assert_in_range(s.calls, MINUTE + 3 * MINUTE, 2 * MINUTE + 3 * MINUTE - 1);
 }
 
+/* At the end of a segment, too, the minute before each slice is there as it was recorded. */
+static void test_the_minute_before(void **state)
+{
+	enum { MINUTES = 60, OPS = 10, NOTE_BYTES = 12000 };
+	char *text = malloc(NOTE_BYTES + 1);
+	struct session_writer *w = begin();
+
+	/* two minutes are a third of a segment, and a merged one a twentieth */
+	assert_non_null(text);
+	memset(text, 'a', NOTE_BYTES);
+	text[NOTE_BYTES] = '\0';
+	for (uint64_t i = 0; i < MINUTES * MINUTE; i++) {
+		if (i % MINUTE == 0)
+			put(w, (struct record){.type = REC_NOTE, .note = {.text = text}});
+		for (uint32_t op = 1; op <= OPS; op++)
+			put_profile(w, op, i, 1);
+		put_tick(w, i);
+		if (i % 7 == 0)
+			assert_true(look().merged_ns <= (i + 1 > MINUTE ? i + 1 - MINUTE : 0) * S);
+	}
+	free(text);
+	assert_int_equal(look().notes, MINUTES);
+	assert_int_equal(session_writer_close(w), 0);
+}
+
 /* A descent is told by its slices. */
 static void test_descents_stay(void **state)
 {
@@ -443,15 +471,11 @@ static void test_slow_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    ring_test(test_minutes),
-	    ring_test(test_killed),
-	    ring_test(test_equal_sizes),
-	    ring_test(test_descents_stay),
-	    ring_test(test_samples),
-	    ring_test(test_layers),
-	    ring_test(test_a_torn_minute),
-	    ring_test(test_a_wrong_time),
-	    ring_test(test_samples_of_descents),
+	    ring_test(test_minutes),	       ring_test(test_killed),
+	    ring_test(test_equal_sizes),       ring_test(test_descents_stay),
+	    ring_test(test_samples),	       ring_test(test_layers),
+	    ring_test(test_the_minute_before), ring_test(test_a_torn_minute),
+	    ring_test(test_a_wrong_time),      ring_test(test_samples_of_descents),
 	    ring_test(test_slow_calls),
 	};
 

@@ -164,13 +164,15 @@ static int segment_begin(struct ring_writer *r, uint32_t slot)
 	return 0;
 }
 
-/* True if a minute is over, or the segment is nearly full of what can be merged. */
+/* True if a minute is over, or the segment is nearly full, most of it of what can be merged: two
+ * minutes do not fit into it. */
 static bool is_part_over(const struct ring_writer *r)
 {
 	const uint64_t part = r->segment_bytes / FULL_PART;
 
 	return ring_minute_is_over(r->part[PRESENT].minute) ||
-	       (r->used + part > r->segment_bytes && r->used - r->part[OVER].at > part);
+	       (r->used + part > r->segment_bytes &&
+		r->used - r->part[OVER].at > r->segment_bytes / 2);
 }
 
 /* Append the frames of this part of the segment, with other sequence numbers. */
