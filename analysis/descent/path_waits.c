@@ -256,11 +256,13 @@ int path_waits_turns(const struct waits_chains *found, struct lock_turns *out)
 void path_waits_name(const struct waits_chains *found, const struct lock_turns *turns,
 		     struct cause *cause)
 {
-	const struct waits_layer *l = &found->nodes[turns->longest].layer;
-	double percent = 100 * (double)turns->longest_ns / (double)turns->total_ns;
+	const struct waits_layer *l;
+	double percent;
 
 	if (turns->holders < 2 || !turns->total_ns)
 		return;
+	l = &found->nodes[turns->longest].layer;
+	percent = 100 * (double)turns->longest_ns / (double)turns->total_ns;
 	cause->tid = l->tid;
 	if (percent >= NAMED_PERCENT) {
 		snprintf(cause->name, sizeof(cause->name), "%s", l->comm);

@@ -334,6 +334,20 @@ static struct cause cause_of_turns(uint32_t *holders)
 	return cause;
 }
 
+/* No waits were traced: there are no nodes. */
+static void test_no_chains_name_nobody(void **state)
+{
+	struct cause cause = {.kind = CAUSE_LOCK, .name = "last", .detail = "futex"};
+	struct waits_chains none = {0};
+	struct lock_turns turns;
+
+	assert_int_equal(path_waits_turns(&none, &turns), 0);
+	assert_int_equal(turns.holders, 0);
+	path_waits_name(&none, &turns, &cause);
+	assert_string_equal(cause.name, "last");
+	assert_string_equal(cause.detail, "futex");
+}
+
 static void test_who_had_a_lock_longest(void **state)
 {
 	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0), nr, node;
@@ -587,6 +601,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	    cmocka_unit_test(test_no_chains_name_nobody),
 	    cmocka_unit_test_setup_teardown(test_who_had_a_lock_longest, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_nobody_had_a_lock_for_long, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_turns_of_other_waits, begin_path, end_path),
