@@ -99,6 +99,12 @@ bool result_is_live(const struct live_callees *live, uint32_t witness);
  * DESCENT_MAX_WITNESS_FRAMES frames.
  */
 uint64_t result_run_below(const struct witnesses *w, uint32_t witness);
+/* result_stacks.c: collects the kernel stacks with one tag; `ctx`: struct gathered. */
+struct gathered {
+	struct stack_tally *tally;
+	int tag;
+};
+void result_gather(void *ctx, const struct witness_node *n);
 /* result_stacks.c: sets the kernel frames of a path. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);

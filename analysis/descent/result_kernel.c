@@ -18,12 +18,6 @@ enum {
 	CALLEE_PART = 90,
 };
 
-/* Collects the kernel stacks with one tag from several frames. */
-struct gathered {
-	struct stack_tally *tally;
-	int tag;
-};
-
 /* A part of the time that samples saw in the kernel; becomes a path. */
 struct part {
 	struct cause cause;
@@ -108,12 +102,6 @@ static void visit_own(const struct descent *d, uint32_t node, bool callees,
 	}
 }
 
-static void add_work(struct cause_tally *t, const struct cause_tally *from)
-{
-	for (unsigned int i = 0; i < from->nr; i++)
-		cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
-}
-
 static void gather_run(void *ctx, const struct witness_node *n)
 {
 	struct split *s = ctx;
@@ -122,17 +110,9 @@ static void gather_run(void *ctx, const struct witness_node *n)
 	if (!n->own)
 		return;
 	s->kernel += n->own->kernel_run_ns;
-	add_work(&s->work, &n->own->work);
+	cause_tally_join(&s->work, &n->own->work, CAUSE_KINDS);
 	if (n->own->kernel)
 		stack_tally_join(s->tally, n->own->kernel, WITNESS_RAN);
-}
-
-static void gather_stacks(void *ctx, const struct witness_node *n)
-{
-	struct gathered *g = ctx;
-
-	if (n->own && n->own->kernel)
-		stack_tally_join(g->tally, n->own->kernel, g->tag);
 }
 
 /* Makes a part for each kind of named work that matters, with its heaviest cause and stack. */
@@ -147,17 +127,14 @@ static void split_work(const struct descent *d, uint32_t node, bool callees, str
 		struct part *part = &s->part[s->nr];
 
 		memset(&one, 0, sizeof(one));
-		for (kind_ns = 0, i = 0; i < s->work.nr; i++) {
-			if (s->work.entry[i].cause.kind != kind)
-				continue;
-			kind_ns += s->work.entry[i].ns;
-			cause_tally_add(&one, &s->work.entry[i].cause, s->work.entry[i].ns);
-		}
+		cause_tally_join(&one, &s->work, (enum cause_kind)kind);
+		for (kind_ns = 0, i = 0; i < one.nr; i++)
+			kind_ns += one.entry[i].ns;
 		if (!kind_ns || kind_ns * 100 < s->run * KERNEL_PART)
 			continue;
 		g.tally->nr = 0;
 		g.tag = WITNESS_WORK - (int)kind;
-		visit_own(d, node, callees, gather_stacks, &g);
+		visit_own(d, node, callees, result_gather, &g);
 		part->cause = *cause_tally_top(&one);
 		part->nr = stack_tally_path(g.tally, KERNEL_MAJORITY, 1, part->frame, &ns);
 		part->weight = (double)kind_ns;

@@ -41,18 +41,19 @@ void result_set_kernel(const struct builder *b, struct descent_path *path, uint3
 	path->kernel_evidence = evidence;
 }
 
-/* Collects the kernel stacks with one tag from several frames. */
-struct gathered {
-	struct stack_tally *tally;
-	int tag;
-};
-
-static bool gather(void *ctx, const struct witness_node *n)
+void result_gather(void *ctx, const struct witness_node *n)
 {
 	struct gathered *g = ctx;
 
 	if (n->own && n->own->kernel)
 		stack_tally_join(g->tally, n->own->kernel, g->tag);
+}
+
+static bool gather_any(void *ctx, const struct witness_node *n)
+{
+	struct gathered *g = ctx;
+
+	result_gather(g, n);
 	return g->tally->nr > 0;
 }
 
@@ -66,7 +67,7 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 		b->err = -ENOMEM;
 		return;
 	}
-	result_visit_sleeps(b->d, node, gather, &g);
+	result_visit_sleeps(b->d, node, gather_any, &g);
 	if (!g.tally->nr && result_blocked_at(b->d, node))
 		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
 	result_set_kernel(b, path, node, frame,
