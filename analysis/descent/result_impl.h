@@ -105,6 +105,8 @@ struct gathered {
 	int tag;
 };
 void result_gather(void *ctx, const struct witness_node *n);
+/* result_stacks.c: the share of the time below the first of these frames in or below the last. */
+double result_share_named(const struct stack_tally *t, const struct rec_frame *frame, uint32_t nr);
 /* result_stacks.c: sets the kernel frames of a path. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
 		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);

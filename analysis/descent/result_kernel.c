@@ -187,8 +187,7 @@ static uint64_t find_part(const struct descent *d, const struct stack_tally *t, 
 		part->nr = part->trunk;
 		*common = 1;
 		ns = stack_tally_ns_of(t, part->frame, *common);
-		part->named =
-		    ratio((double)stack_tally_ns_of(t, part->frame, part->nr), (double)ns);
+		part->named = result_share_named(t, part->frame, part->nr);
 	}
 	return ns;
 }
@@ -243,8 +242,11 @@ static void split_whole(const struct descent *d, struct split *s, const struct c
 	part->nr = stack_tally_path(s->tally, KERNEL_MAJORITY, 1, part->frame, &ns);
 	if (!part->nr)
 		return;
-	part->trunk = stack_tally_count(s->tally) < 2 ? 1 : part->nr;
+	part->trunk = 1;
+	if (stack_tally_count(s->tally) > 1)
+		part->trunk = stack_tally_trunk(s->tally, part->frame, part->nr, KERNEL_TRUNK);
 	part->nr = part->trunk;
+	part->named = result_share_named(s->tally, part->frame, part->nr);
 	part->cause = *cause;
 	if (is_work_of_kernel(d, part->frame, cause))
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};

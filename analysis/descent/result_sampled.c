@@ -196,6 +196,7 @@ static void set_kernel(struct descent_path *path, const struct witness_own *own,
 	    stack_tally_trunk(own->kernel, path->kernel, path->nr_kernel, KERNEL_TRUNK);
 	path->kernel_evidence = EVIDENCE_SAMPLED;
 	path->kernel_trunk = path->nr_kernel;
+	path->kernel_named = result_share_named(own->kernel, path->kernel, path->nr_kernel);
 	path->cause.kind = path->nr_kernel ? CAUSE_KERNEL : CAUSE_OWN_CODE;
 }
 

@@ -41,6 +41,13 @@ void result_set_kernel(const struct builder *b, struct descent_path *path, uint3
 	path->kernel_evidence = evidence;
 }
 
+double result_share_named(const struct stack_tally *t, const struct rec_frame *frame, uint32_t nr)
+{
+	return nr ? ratio((double)stack_tally_ns_of(t, frame, nr),
+			  (double)stack_tally_ns_of(t, frame, 1))
+		  : 0;
+}
+
 void result_gather(void *ctx, const struct witness_node *n)
 {
 	struct gathered *g = ctx;

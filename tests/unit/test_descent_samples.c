@@ -69,6 +69,45 @@ static void test_one_system_call_is_one_path(void **state)
 	bench_end(&b);
 }
 
+/*
+ * Too few samples, of several system calls, to tell their paths apart: the function that names the
+ * heaviest has 60% of that call's time, too, and its share is told. `other_ns`: of the others.
+ */
+static void ask_few(uint64_t other_ns, struct descent_result *r)
+{
+	struct bench b;
+
+	bench_begin(&b);
+	start(&b, true);
+	for (int i = 0; i < 20; i++) {
+		b.kernel = i == 3 ? "ab" : "ac";
+		b.other_call = i == 5;
+		if (i >= 3 && i <= 5)
+			stack(&b, "", i == 3 ? 9 * MS : i == 4 ? other_ns : 3 * MS, NULL);
+		CALL(&b, 10 * MS, NOTHING);
+	}
+	assert_int_equal(descent_result(b.d, r), 0);
+	assert_int_equal(r->paths[0].cause.kind, CAUSE_KERNEL);
+	assert_int_equal(r->paths[0].kernel[0].function, REC_KERNEL_CALL | 77);
+	bench_end(&b);
+}
+
+static void test_few_samples_in_system_calls(void **state)
+{
+	struct descent_result r;
+
+	ask_few(3 * MS, &r);
+	assert_int_equal(r.paths[0].kernel_trunk, 3);
+	assert_int_equal(r.paths[0].kernel[2].function, (uint64_t)'b' * 0x100);
+	assert_true(fabs(r.paths[0].kernel_named - 0.75) < 1e-9);
+	descent_result_release(&r);
+	ask_few(8 * MS, &r);
+	assert_int_equal(r.paths[0].kernel_trunk, 2);
+	assert_int_equal(r.paths[0].kernel[1].function, (uint64_t)'a' * 0x100);
+	assert_true(fabs(r.paths[0].kernel_named - 1) < 1e-9);
+	descent_result_release(&r);
+}
+
 /* The callee cannot be timed, but the samples are below it. */
 static void test_untimed_callee(void **state)
 {
@@ -384,6 +423,29 @@ static void test_by_samples_alone(void **state)
 	bench_end(&b);
 }
 
+/* The kernel has the time of a function: its function is named with its share of the call. */
+static void test_kernel_by_samples_alone(void **state)
+{
+	struct descent_result r;
+	struct bench b;
+
+	begin_sampled(&b);
+	CALLS(50, &b, 10 * US, NOTHING);
+	for (int i = 0; i < 400 && !b.done; i++) {
+		b.kernel = i % 4 ? "ab" : "c";
+		stack(&b, "a", MS, NULL);
+		act(&b);
+	}
+	expect_done(&b, DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_KERNEL);
+	assert_int_equal(r.paths[0].kernel_trunk, 3);
+	assert_int_equal(r.paths[0].kernel[2].function, (uint64_t)'b' * 0x100);
+	assert_true(fabs(r.paths[0].kernel_named - 0.75) < 1e-9);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 /* No function has a tenth of the time: the heaviest is named, and the rest adds up in the table. */
 static void test_flat_by_samples(void **state)
 {
@@ -439,6 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_one_sample_in_the_kernel),
 	    cmocka_unit_test(test_one_system_call_is_one_path),
+	    cmocka_unit_test(test_few_samples_in_system_calls),
 	    cmocka_unit_test(test_untimed_callee),
 	    cmocka_unit_test(test_untimed_callee_on_the_way),
 	    cmocka_unit_test(test_untimed_callee_leads_to_one),
@@ -449,6 +512,7 @@ int main(void)
 	    cmocka_unit_test(test_short_calls_wait_for_samples),
 	    cmocka_unit_test(test_half_known_calls),
 	    cmocka_unit_test(test_by_samples_alone),
+	    cmocka_unit_test(test_kernel_by_samples_alone),
 	    cmocka_unit_test(test_flat_by_samples),
 	    cmocka_unit_test(test_few_samples_alone),
 	};

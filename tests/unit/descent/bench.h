@@ -53,6 +53,7 @@ struct bench {
 	/* letters of the kernel functions of the next stacks below a system call; NULL: in user
 	 * space */
 	const char *kernel;
+	bool other_call; /* ... below another one than usual */
 };
 
 static struct rec_code code(char function)
@@ -312,8 +313,8 @@ static inline void call_parts(struct bench *b, uint64_t latency, const struct pa
 static inline void give_witness(struct bench *b, const struct rec_frame *frames, uint32_t nr,
 				uint64_t weight, const struct rec_sleep *sleep)
 {
-	struct rec_frame kernel[16] = {
-	    {REC_KERNEL_MODULE, REC_KERNEL_CALL | 77, REC_KERNEL_CALL | 77}};
+	uint64_t call = REC_KERNEL_CALL | (b->other_call ? 78 : 77);
+	struct rec_frame kernel[16] = {{REC_KERNEL_MODULE, call, call}};
 	struct record rec = {.type = REC_WITNESS};
 	uint32_t nr_kernel = b->kernel ? 1 : 0;
 
