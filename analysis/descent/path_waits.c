@@ -10,6 +10,8 @@
 
 enum { NAMED_PERCENT = 25 }; /* a holder with less of the time is not named */
 
+#define NO_PARENT UINT32_MAX
+
 bool cause_has_chain(const struct cause *c)
 {
 	return c->kind == CAUSE_IO || c->kind == CAUSE_NETWORK ||
@@ -132,23 +134,64 @@ static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
 {
 	return a->state == b->state && a->pid == b->pid && a->tid == b->tid &&
 	       a->notes == b->notes && a->kind == b->kind && a->why == b->why &&
-	       a->syscall == b->syscall && !strcmp(a->comm, b->comm) && !strcmp(a->what, b->what) &&
+	       a->syscall == b->syscall &&
 	       (has_stack(a) && has_stack(b)
 		    ? a->user->content == b->user->content
-		    : a->state == CHAIN_SLEEP || has_stack(a) == has_stack(b));
+		    : a->state == CHAIN_SLEEP || has_stack(a) == has_stack(b)) &&
+	       !strcmp(a->comm, b->comm) && !strcmp(a->what, b->what);
 }
 
-/* The node with this layer below `parent`, or outermost if `parent` is its number; nr: none. */
-static uint32_t same_node(const struct waits_chains *c, uint32_t parent,
+/* The nodes of a copy by their layers; both: index + 1, 0: none. */
+struct node_index {
+	uint32_t *first, *next;
+	uint32_t mask; /* of `first` */
+};
+
+static int index_init(struct node_index *x, uint32_t nr)
+{
+	x->mask = 63;
+	while (x->mask < nr)
+		x->mask = 2 * x->mask + 1;
+	x->first = calloc(x->mask + 1, sizeof(*x->first));
+	x->next = calloc(nr + 1, sizeof(*x->next));
+	return x->first && x->next ? 0 : -ENOMEM;
+}
+
+static void index_release(struct node_index *x)
+{
+	free(x->first);
+	free(x->next);
+}
+
+/* Where nodes with this layer below `parent` are found: layers that are one have one place. */
+static uint32_t *index_place(const struct node_index *x, uint32_t parent,
+			     const struct waits_layer *l)
+{
+	uint64_t hash = parent;
+
+	hash = (hash * 0x9e3779b97f4a7c15u) ^ l->tid;
+	hash = (hash * 0x9e3779b97f4a7c15u) ^ (l->state << 16 | (uint32_t)l->kind);
+	hash = (hash * 0x9e3779b97f4a7c15u) ^ (uint32_t)l->syscall;
+	return &x->first[hash * 0x9e3779b97f4a7c15u >> 33 & x->mask];
+}
+
+/*
+ * The node with this layer below `parent`, or outermost if `parent` is NO_PARENT; nr: none. The
+ * first one that is the same counts, and the last one comes first at its place.
+ */
+static uint32_t same_node(const struct waits_chains *c, const struct node_index *x, uint32_t parent,
 			  const struct waits_layer *l)
 {
-	uint32_t i = parent < c->nr ? parent + 1 : 0;
+	uint32_t found = c->nr;
 
-	while (i < c->nr &&
-	       ((parent < c->nr ? c->nodes[i].parent != parent : c->nodes[i].parent != i) ||
-		!is_same(&c->nodes[i].layer, l)))
-		i++;
-	return i;
+	for (uint32_t at = *index_place(x, parent, l); at; at = x->next[at - 1]) {
+		uint32_t above = c->nodes[at - 1].parent;
+
+		if (above == (parent == NO_PARENT ? at - 1 : parent) &&
+		    is_same(&c->nodes[at - 1].layer, l))
+			found = at - 1;
+	}
+	return found;
 }
 
 static void node_join(struct waits_node *to, const struct waits_node *n)
@@ -169,22 +212,26 @@ static void node_join(struct waits_node *to, const struct waits_node *n)
 }
 
 static void copy_chains(const struct waits_chains *all, const struct descent_result *r,
-			const struct descent_path *p, uint32_t *to, struct waits_chains *out)
+			const struct descent_path *p, uint32_t *to, struct node_index *x,
+			struct waits_chains *out)
 {
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct waits_node *n = &all->nodes[i];
 		bool outermost = n->parent == i;
-		uint32_t at, parent;
+		uint32_t at, parent, *place;
 
 		if (outermost ? !begins_on(&n->layer, r, p) : !to[n->parent])
 			continue;
-		parent = outermost ? out->nr : to[n->parent] - 1;
-		at = same_node(out, parent, &n->layer);
+		parent = outermost ? NO_PARENT : to[n->parent] - 1;
+		at = same_node(out, x, parent, &n->layer);
 		if (at < out->nr) {
 			node_join(&out->nodes[at], n);
 		} else {
 			out->nodes[out->nr] = *n;
-			out->nodes[out->nr++].parent = parent;
+			out->nodes[out->nr++].parent = outermost ? at : parent;
+			place = index_place(x, parent, &n->layer);
+			x->next[at] = *place;
+			*place = at + 1;
 		}
 		out->total_ns += n->self_ns;
 		to[i] = at + 1;
@@ -195,17 +242,18 @@ int path_waits_find(const struct waits_chains *all, const struct descent_result 
 		    const struct descent_path *p, struct waits_chains *out)
 {
 	uint32_t *to = calloc(all->nr + 1, sizeof(*to)); /* index in *out + 1; 0: not in it */
+	struct node_index index;
+	int err = index_init(&index, all->nr);
 
 	*out = (struct waits_chains){.nodes = calloc(all->nr + 1, sizeof(*out->nodes))};
-	if (!to || !out->nodes) {
-		free(to);
+	err = to && out->nodes ? err : -ENOMEM;
+	if (!err && p->nr_frames && cause_has_chain(&p->cause))
+		copy_chains(all, r, p, to, &index, out);
+	if (err)
 		waits_chains_release(out);
-		return -ENOMEM;
-	}
-	if (p->nr_frames && cause_has_chain(&p->cause))
-		copy_chains(all, r, p, to, out);
+	index_release(&index);
 	free(to);
-	return 0;
+	return err;
 }
 
 /* Is it the turn of a thread that had a lock, which whoever has it releases? */
@@ -219,31 +267,54 @@ static bool is_turn(const struct waits_chains *c, uint32_t i)
 	       above->kind == WAIT_LOCK && l->tid && l->tid != above->tid;
 }
 
+/* What one thread had. */
+struct turn {
+	uint32_t tid, node;
+	uint64_t ns;
+};
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid) ?: (x->node > y->node) - (x->node < y->node);
+}
+
+/* One turn for each thread, in the order of their numbers. Returns their number. */
+static uint32_t join_turns(struct turn *turn, uint32_t nr)
+{
+	uint32_t k = 0;
+
+	qsort(turn, nr, sizeof(*turn), by_thread);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (k && turn[k - 1].tid == turn[i].tid)
+			turn[k - 1].ns += turn[i].ns;
+		else
+			turn[k++] = turn[i];
+	}
+	return k;
+}
+
 int path_waits_turns(const struct waits_chains *found, struct lock_turns *out)
 {
-	struct turn {
-		uint32_t node;
-		uint64_t ns;
-	} *turn = calloc(found->nr + 1, sizeof(*turn));
-	uint32_t k, nr = 0, best = 0;
+	struct turn *turn = calloc(found->nr + 1, sizeof(*turn));
+	uint32_t nr = 0, best = 0;
 
 	*out = (struct lock_turns){0};
 	if (!turn)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < found->nr; i++) {
+		const struct waits_node *n = &found->nodes[i];
+
 		if (!is_turn(found, i))
 			continue;
-		for (k = 0; k < nr; k++)
-			if (found->nodes[turn[k].node].layer.tid == found->nodes[i].layer.tid)
-				break;
-		if (k == nr)
-			turn[nr++].node = i;
-		turn[k].ns += found->nodes[i].total_ns;
-		out->total_ns += found->nodes[i].total_ns;
+		turn[nr++] = (struct turn){n->layer.tid, i, n->total_ns};
+		out->total_ns += n->total_ns;
 	}
-	for (k = 0; k < nr; k++)
+	nr = join_turns(turn, nr);
+	for (uint32_t k = 0; k < nr; k++)
 		best = turn[k].ns > turn[best].ns ? k : best;
-	for (k = 0; k < nr; k++)
+	for (uint32_t k = 0; k < nr; k++)
 		out->alike += !strcmp(found->nodes[turn[k].node].layer.comm,
 				      found->nodes[turn[best].node].layer.comm);
 	out->holders = nr;

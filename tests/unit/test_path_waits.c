@@ -311,6 +311,37 @@ static void test_stack_not_known(void **state)
 	assert_int_equal(found.nodes[path_waits_largest(&found)].self_ns, 3 * MS);
 }
 
+/* What is the same is joined below its own parent only, in the place where it was first. */
+static void test_many_that_are_alike(void **state)
+{
+	static struct waits_node many[3 * 200];
+	struct descent_path path = path_of(long_frames, 3, CAUSE_WAIT);
+	const struct waits_node sleep = made[0], run = made[1];
+
+	for (uint32_t i = 0; i < 200; i++) {
+		struct waits_node *n = &many[3 * i];
+
+		n[0] = sleep;
+		n[0].parent = 3 * i;
+		n[0].layer.tid = 100 + i % 50;
+		n[0].layer.user = i % 100 < 50 ? &long_trace : NULL;
+		for (uint32_t k = 1; k < 3; k++) {
+			n[k] = run;
+			n[k].parent = 3 * i;
+			n[k].layer.tid = 1000 + k;
+		}
+	}
+	all = (struct waits_chains){.nr = 3 * 200, .nodes = many};
+	find(&path, 1, 0);
+	assert_int_equal(found.nr, 3 * 50);
+	for (uint32_t i = 0; i < found.nr; i++) {
+		assert_int_equal(found.nodes[i].parent, i - i % 3);
+		assert_int_equal(found.nodes[i].layer.tid, i % 3 ? 1000 + i % 3 : 100 + i / 3);
+		assert_int_equal(found.nodes[i].count, 4);
+	}
+	all.nodes = made;
+}
+
 /* ---- who had the lock for which a path waits */
 
 static uint32_t add_turn(uint32_t lock, uint32_t tid, const char *comm, uint64_t ns)
@@ -601,6 +632,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_kind_must_fit, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_stack_not_known, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_of_a_system_call, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_many_that_are_alike, begin_path, end_path),
 	    cmocka_unit_test(test_no_chains_name_nobody),
 	    cmocka_unit_test_setup_teardown(test_who_had_a_lock_longest, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_nobody_had_a_lock_for_long, begin_path, end_path),

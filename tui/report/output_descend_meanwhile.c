@@ -10,23 +10,32 @@
 
 enum { MAX_OUTPUT = 16 << 20, MANY_NODES = 2048 };
 
+/* Is it a wait for a lock whose holder is named, not what holds it? */
+static bool names_holder(const struct cause *c)
+{
+	return c->kind == CAUSE_LOCK && !c->wait;
+}
+
 int report_name_holders(const struct descend_report *r, struct descent_result *result)
 {
-	struct waits_chains chains;
+	struct waits_chains all = {0}, chains;
 	struct lock_turns turns;
-	int err = 0;
+	unsigned int i = 0;
+	int err;
 
-	for (unsigned int i = 0; r->waits && !err && i < result->nr_paths; i++) {
-		struct cause *cause = &result->paths[i].cause;
-
-		if (cause->kind != CAUSE_LOCK || cause->wait)
+	while (i < result->nr_paths && !names_holder(&result->paths[i].cause))
+		i++;
+	err = r->waits && i < result->nr_paths ? waits_chains(r->waits, &all) : 0;
+	for (; all.nr && !err && i < result->nr_paths; i++) {
+		if (!names_holder(&result->paths[i].cause))
 			continue;
-		err = report_path_waits_apart(r, result, &result->paths[i], &chains);
+		err = path_waits_find(&all, result, &result->paths[i], &chains);
 		err = err ? err : path_waits_turns(&chains, &turns);
 		if (!err)
-			path_waits_name(&chains, &turns, cause);
+			path_waits_name(&chains, &turns, &result->paths[i].cause);
 		waits_chains_release(&chains);
 	}
+	waits_chains_release(&all);
 	return err;
 }
 
@@ -134,7 +143,7 @@ static struct doing most_awaited(const struct waits_chains *c, const char *first
 /* The holder that the cause names, if the chains of a lock begin with it; else NULL. */
 static const char *named_holder(const struct waits_chains *c, const struct cause *cause)
 {
-	for (uint32_t i = 0; cause->kind == CAUSE_LOCK && !cause->wait && i < c->nr; i++) {
+	for (uint32_t i = 0; names_holder(cause) && i < c->nr; i++) {
 		const struct waits_node *above = &c->nodes[c->nodes[i].parent];
 
 		if (above != &c->nodes[i] && &c->nodes[above->parent] == above &&
@@ -221,8 +230,7 @@ void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 	struct waits_chains chains;
 	struct doing most;
 	uint64_t cpu_ns;
-	/* what is said of a lock is about the holder that the cause names */
-	const char *first = p->cause.kind == CAUSE_LOCK && !p->cause.wait ? p->cause.name : NULL;
+	const char *first; /* what is said of a lock is about the holder that the cause names */
 
 	if (report_path_waits(report, result, p, &chains))
 		return;

@@ -19,8 +19,8 @@ struct wait_report wait_report_for(const struct descend_report *r)
 	return (struct wait_report){.model = r->model, .names = r->driver, .waits = r->waits};
 }
 
-int report_path_waits_apart(const struct descend_report *r, const struct descent_result *result,
-			    const struct descent_path *p, struct waits_chains *out)
+int report_path_waits(const struct descend_report *r, const struct descent_result *result,
+		      const struct descent_path *p, struct waits_chains *out)
 {
 	struct waits_chains all;
 	int err;
@@ -33,14 +33,6 @@ int report_path_waits_apart(const struct descend_report *r, const struct descent
 		return err;
 	err = path_waits_find(&all, result, p, out);
 	waits_chains_release(&all);
-	return err;
-}
-
-int report_path_waits(const struct descend_report *r, const struct descent_result *result,
-		      const struct descent_path *p, struct waits_chains *out)
-{
-	int err = report_path_waits_apart(r, result, p, out);
-
 	return err ? err : waits_chains_join(out, WAITS_BY_PROCESS);
 }
 

@@ -41,10 +41,8 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 /* ---- shared by the files about waits */
 
 struct wait_report wait_report_for(const struct descend_report *r);
-/* The chains that begin on a path; none if no waits were traced. 0 or -ENOMEM. */
-int report_path_waits_apart(const struct descend_report *r, const struct descent_result *result,
-			    const struct descent_path *p, struct waits_chains *out);
-/* The same, as those of one thread. */
+/* The chains that begin on a path, as those of one thread; none if no waits were traced. 0 or
+ * -ENOMEM. */
 int report_path_waits(const struct descend_report *r, const struct descent_result *result,
 		      const struct descent_path *p, struct waits_chains *out);
 
