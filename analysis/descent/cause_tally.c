@@ -41,10 +41,13 @@ static bool is_released(const struct cause *c)
 	return c->kind == CAUSE_LOCK && c->wait == WAIT_UNKNOWN && c->ender == ENDER_TASK && c->tid;
 }
 
-static void add_holder(struct cause_tally *t, uint32_t tid)
+static void add_holder(struct cause_tally *t, uint32_t tid, uint64_t lock, bool differ)
 {
 	uint32_t i = 0;
 
+	if (!t->nr_holders)
+		t->lock = lock;
+	t->locks_differ |= differ || !lock || lock != t->lock;
 	while (i < t->nr_holders && t->holder[i] != tid)
 		i++;
 	if (i == t->nr_holders && i < CAUSE_HOLDERS)
@@ -56,7 +59,7 @@ void cause_tally_add(struct cause_tally *t, const struct cause *cause, uint64_t 
 	unsigned int i, lightest = 0;
 
 	if (is_released(cause))
-		add_holder(t, cause->tid);
+		add_holder(t, cause->tid, cause->lock, false);
 	for (i = 0; i < t->nr; i++) {
 		if (same(&t->entry[i].cause, cause)) {
 			t->entry[i].ns += ns;
@@ -104,7 +107,7 @@ void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enu
 			cause_tally_add(t, &from->entry[i].cause, from->entry[i].ns);
 	for (uint32_t i = 0; i < from->nr_holders; i++)
 		if (kind == CAUSE_KINDS || kind == CAUSE_LOCK)
-			add_holder(t, from->holder[i]);
+			add_holder(t, from->holder[i], from->lock, from->locks_differ);
 }
 
 /*
@@ -220,7 +223,8 @@ void cause_tally_lock(const struct cause_tally *t, struct cause *out)
 			named = measured_ns(&t->entry[i]);
 	}
 	snprintf(out->detail, sizeof(out->detail),
-		 "%s%u threads had it in turn; %s was the last one in %.0f%% of that time",
-		 t->nr_holders == CAUSE_HOLDERS ? "at least " : "", t->nr_holders, top->name,
+		 "%s%u threads had %s; %s was the last one in %.0f%% of that time",
+		 t->nr_holders == CAUSE_HOLDERS ? "at least " : "", t->nr_holders,
+		 t->locks_differ ? "the locks waited for here" : "it in turn", top->name,
 		 100 * (double)named / (double)all);
 }

@@ -445,6 +445,9 @@ void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause 
 	put_waker(who, sizeof(who), s, kind, ender);
 	out->tid = ender == ENDER_TASK ? s->waker_tid : 0;
 	out->ender = ender;
+	/* only threads of the same process share an address for certain */
+	if (out->tid && s->call && !strcmp(s->call, "futex") && s->args[0])
+		out->lock = s->args[0] ^ (uint64_t)s->waker_pid << 44;
 	out->wait = wait_kind_info(kind)->exact ? kind : WAIT_UNKNOWN;
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))

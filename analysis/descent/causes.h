@@ -61,6 +61,7 @@ struct cause {
 	uint32_t tid;
 	enum wait_ender ender; /* of a sleep */
 	enum wait_kind wait;   /* of a sleep, if its words say more than `kind`; else 0 */
+	uint64_t lock; /* of a sleep at a futex that a task ended: a number for it; 0: not known */
 	bool took_cpu; /* of CAUSE_WAIT: the thread did not sleep; the task ran on its CPU */
 };
 
@@ -94,6 +95,8 @@ struct cause_tally {
 	bool more; /* there were more causes than entries */
 	/* the threads that released a lock for which others slept; the first CAUSE_HOLDERS */
 	uint32_t nr_holders, holder[CAUSE_HOLDERS];
+	uint64_t lock;	   /* that the first of them released */
+	bool locks_differ; /* others released another one, or it is not known whether they did */
 };
 
 /* Adds time to the entry with the same kind and name, or makes one. */
@@ -113,8 +116,8 @@ void cause_tally_tasks(const struct cause_tally *t, enum cause_kind kind, struct
 /* Returns the heaviest cause, or NULL if the tally is empty. */
 const struct cause *cause_tally_top(const struct cause_tally *t);
 /*
- * Fills *out with the heaviest cause. If several threads had the lock, whoever released it last
- * need not have had it for long: then the detail says how many threads had it, and in how much of
- * the time the one that is named was the last.
+ * Fills *out with the heaviest cause. If several threads had the lock, or the locks, whoever
+ * released it last need not have had it for long: then the detail says how many threads had it, and
+ * in how much of the time the one that is named was the last.
  */
 void cause_tally_lock(const struct cause_tally *t, struct cause *out);

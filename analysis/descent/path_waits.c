@@ -8,7 +8,10 @@
 
 #include "analysis/waits/traces.h"
 
-enum { NAMED_PERCENT = 25 }; /* a holder with less of the time is not named */
+enum {
+	NAMED_PERCENT = 25, /* a holder with less of the time is not named */
+	LEAST_WAITS = 5,    /* fewer waits say less than those of the whole descent */
+};
 
 #define NO_PARENT UINT32_MAX
 
@@ -199,6 +202,7 @@ static void node_join(struct waits_node *to, const struct waits_node *n)
 	to->self_ns += n->self_ns;
 	to->total_ns += n->total_ns;
 	to->count += n->count;
+	lock_waits_add(&to->locks, n->locks);
 	to->first_ns = n->first_ns < to->first_ns ? n->first_ns : to->first_ns;
 	if (!has_stack(&to->layer)) {
 		to->layer.user = n->layer.user;
@@ -264,7 +268,8 @@ static bool is_turn(const struct waits_chains *c, uint32_t i)
 
 	return c->nodes[i].parent != i &&
 	       c->nodes[c->nodes[i].parent].parent == c->nodes[i].parent &&
-	       above->kind == WAIT_LOCK && l->tid && l->tid != above->tid;
+	       above->kind == WAIT_LOCK && c->nodes[c->nodes[i].parent].locks.lock && l->tid &&
+	       l->tid != above->tid;
 }
 
 /* What one thread had. */
@@ -306,6 +311,8 @@ int path_waits_turns(const struct waits_chains *found, struct lock_turns *out)
 	for (uint32_t i = 0; i < found->nr; i++) {
 		const struct waits_node *n = &found->nodes[i];
 
+		if (n->parent == i && n->layer.kind == WAIT_LOCK)
+			lock_waits_add(&out->locks, n->locks);
 		if (!is_turn(found, i))
 			continue;
 		turn[nr++] = (struct turn){n->layer.tid, i, n->total_ns};
@@ -328,19 +335,20 @@ void path_waits_name(const struct waits_chains *found, const struct lock_turns *
 		     struct cause *cause)
 {
 	const struct waits_layer *l;
+	bool one = turns->locks.lock != LOCKS_DIFFER;
 	double percent;
 
-	if (turns->holders < 2 || !turns->total_ns)
+	if (turns->holders < 2 || !turns->total_ns || turns->locks.count < LEAST_WAITS)
 		return;
 	l = &found->nodes[turns->longest].layer;
 	percent = 100 * (double)turns->longest_ns / (double)turns->total_ns;
 	cause->tid = l->tid;
 	if (percent >= NAMED_PERCENT) {
 		snprintf(cause->name, sizeof(cause->name), "%s", l->comm);
-		snprintf(
-		    cause->detail, sizeof(cause->detail),
-		    "thread %u, longest of %u threads that had it in turn, %.0f%% of that time",
-		    l->tid, turns->holders, percent);
+		snprintf(cause->detail, sizeof(cause->detail),
+			 "thread %u, longest of %u threads that had %s, %.0f%% of that time",
+			 l->tid, turns->holders, one ? "it in turn" : "the locks waited for here",
+			 percent);
 		return;
 	}
 	cause->tid = 0;
@@ -349,7 +357,8 @@ void path_waits_name(const struct waits_chains *found, const struct lock_turns *
 		snprintf(cause->name, sizeof(cause->name), "%u threads named %s", turns->holders,
 			 l->comm);
 	snprintf(cause->detail, sizeof(cause->detail),
-		 "in turn, none of them for more than %.0f%% of that time", percent);
+		 "%s, none of them for more than %.0f%% of that time",
+		 one ? "in turn" : "they had the locks waited for here", percent);
 }
 
 uint32_t path_waits_largest(const struct waits_chains *chains)

@@ -34,11 +34,15 @@ struct lock_turns {
 	uint32_t longest;    /* a node of the thread that had it longest; holders == 0: none */
 	uint64_t longest_ns; /* how long that was */
 	uint64_t total_ns;   /* of all turns */
+	struct lock_waits locks;
 };
 
 /* `found`: as from path_waits_find(). Returns 0 or -ENOMEM. */
 int path_waits_turns(const struct waits_chains *found, struct lock_turns *out);
-/* Names in the cause of a wait for a lock who had it longest, if several threads had it. */
+/*
+ * Names in the cause of a wait for a lock who had it longest, if several threads had it, and enough
+ * waits were seen. Of several locks it does not say that they were one.
+ */
 void path_waits_name(const struct waits_chains *found, const struct lock_turns *turns,
 		     struct cause *cause);
 

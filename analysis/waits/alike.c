@@ -117,6 +117,7 @@ static void add_times(struct waits_node *out, const struct waits_node *n)
 	if (n->first_ns < out->first_ns)
 		out->first_ns = n->first_ns;
 	out->count += n->count;
+	lock_waits_add(&out->locks, n->locks);
 	out->self_ns += n->self_ns;
 	for (unsigned int k = 0; k < ACCOUNTS; k++) {
 		out->account_ns[k] += n->account_ns[k];

@@ -73,6 +73,7 @@ static void add(struct waits_node *to, const struct tree_node *n)
 	if (n->first_ns < to->first_ns)
 		to->first_ns = n->first_ns;
 	to->count += n->count;
+	lock_waits_add(&to->locks, n->locks);
 	for (unsigned int a = 0; a < ACCOUNTS; a++) {
 		to->self_ns += n->ns[a];
 		to->account_ns[a] += n->ns[a];

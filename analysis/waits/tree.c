@@ -134,6 +134,7 @@ static uint32_t join_node(struct waits *w, uint32_t parent, const struct tree_no
 	n->count += old->count;
 	n->hint = n->hint ? n->hint : old->hint;
 	n->episode = old->episode;
+	lock_waits_add(&n->locks, old->locks);
 	for (unsigned int a = 0; a < ACCOUNTS; a++)
 		n->ns[a] += old->ns[a];
 	return node;

@@ -22,6 +22,7 @@ struct tree_node {
 	uint32_t hint;	       /* identity */
 	uint64_t count, first_ns, episode;
 	uint64_t ns[ACCOUNTS];
+	struct lock_waits locks;
 };
 
 /* A task as it was when it was met. */

@@ -150,6 +150,19 @@ struct waits_layer {
 			     0: one task */
 };
 
+/* Waits for locks that a task ended. */
+struct lock_waits {
+	uint64_t lock; /* a number for the lock; 0: none; LOCKS_DIFFER: they were for several */
+	uint64_t count;
+};
+#define LOCKS_DIFFER UINT64_MAX
+static inline void lock_waits_add(struct lock_waits *to, struct lock_waits more)
+{
+	if (more.lock)
+		to->lock = !to->lock || to->lock == more.lock ? more.lock : LOCKS_DIFFER;
+	to->count += more.count;
+}
+
 /* A node of the consolidated tree of chains: parents come before children. */
 struct waits_node {
 	uint32_t parent; /* index; of the outermost layers: their own */
@@ -159,6 +172,7 @@ struct waits_node {
 	uint64_t total_ns;	       /* with the layers below */
 	uint64_t count, first_ns;      /* times; when it was seen first */
 	uint64_t account_ns[ACCOUNTS]; /* of `self_ns` */
+	struct lock_waits locks;
 };
 
 struct waits_chains {

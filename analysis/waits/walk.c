@@ -379,6 +379,8 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 	}
 	switch ((enum wait_ender)c->kind) {
 	case ENDER_TASK:
+		lock_waits_add(&chains->nodes[node].locks,
+			       (struct lock_waits){s->lock, s->lock && c == &s->cause});
 		if (s->lock && c == &s->cause)
 			walk_holders(k, node, s, lo, hi);
 		else

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What time goes into beside callees, on one scale with them; the result. */
+#include <linux/futex.h>
 #include <math.h>
+#include <sys/syscall.h>
 
 #include "tests/unit/descent/bench.h"
 
@@ -93,7 +95,11 @@ static void test_tally_keeps_the_usual_detail(void **state)
 static void test_tally_counts_holders(void **state)
 {
 	struct cause_tally t = {0}, all = {0};
-	struct cause c = {.kind = CAUSE_LOCK, .name = "worker", .ender = ENDER_TASK, .tid = 20},
+	struct cause c = {.kind = CAUSE_LOCK,
+			  .name = "worker",
+			  .ender = ENDER_TASK,
+			  .tid = 20,
+			  .lock = 8},
 		     file = {.kind = CAUSE_IO, .name = "data", .ender = ENDER_TASK, .tid = 90}, got;
 
 	snprintf(c.detail, sizeof(c.detail), "futex, woken by worker 20");
@@ -117,6 +123,61 @@ static void test_tally_counts_holders(void **state)
 	cause_tally_lock(&all, &got);
 	assert_int_equal(all.nr_holders, CAUSE_HOLDERS);
 	assert_memory_equal(got.detail, "at least 16 threads", 19);
+}
+
+/* Threads that had different locks did not have one in turn; nor is it known without addresses. */
+static void test_tally_of_several_locks(void **state)
+{
+	static const uint64_t second[] = {16, 0};
+	struct cause c = {.kind = CAUSE_LOCK, .name = "worker", .ender = ENDER_TASK}, got;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct cause_tally t = {0}, all = {0};
+
+		c.tid = 20;
+		c.lock = 8;
+		cause_tally_add(&t, &c, 600);
+		c.tid = 21;
+		c.lock = second[i];
+		cause_tally_add(&t, &c, 150);
+		cause_tally_join(&all, &t, CAUSE_LOCK);
+		cause_tally_lock(&all, &got);
+		assert_string_equal(got.detail, "2 threads had the locks waited for here; worker "
+						"was the last one in 100% of that time");
+	}
+}
+
+/* Of the address of a futex its process is a part. */
+static void test_lock_of_a_futex(void **state)
+{
+	struct rec_sleep s = {.syscall = SYS_futex,
+			      .call = "futex",
+			      .args = {0x1000, FUTEX_WAIT_PRIVATE, 2},
+			      .name = "",
+			      .waker_pid = 10,
+			      .waker_tid = 20,
+			      .waker = "worker",
+			      .holder = "",
+			      .doing = "",
+			      .interrupt = "",
+			      .about = ""};
+	struct cause one, other;
+
+	cause_of_sleep(&s, "", &one);
+	assert_int_equal(one.kind, CAUSE_LOCK);
+	assert_true(one.lock);
+	cause_of_sleep(&s, "", &other);
+	assert_true(one.lock == other.lock);
+	s.waker_pid = 11;
+	cause_of_sleep(&s, "", &other);
+	assert_true(other.lock && one.lock != other.lock);
+	s.waker_pid = 10;
+	s.args[0] += 64;
+	cause_of_sleep(&s, "", &other);
+	assert_true(other.lock && one.lock != other.lock);
+	s.args[0] = 0;
+	cause_of_sleep(&s, "", &other);
+	assert_false(other.lock);
 }
 
 /* --- on one scale with callees */
@@ -485,6 +546,8 @@ int main(void)
 	    cmocka_unit_test(test_tally_keeps_the_heaviest),
 	    cmocka_unit_test(test_tally_keeps_the_usual_detail),
 	    cmocka_unit_test(test_tally_counts_holders),
+	    cmocka_unit_test(test_tally_of_several_locks),
+	    cmocka_unit_test(test_lock_of_a_futex),
 	    cmocka_unit_test(test_preemption),
 	    cmocka_unit_test(test_steal_in_one_call_of_a_loop),
 	    cmocka_unit_test(test_place_of_preemption),

@@ -203,7 +203,7 @@ static const struct trace long_trace = {.content = 1,
 					.frames = outer_stack},
 			  other_trace = {
 			      .content = 2, .path = 2, .nr_frames = 3, .frames = other_stack};
-static struct waits_node made[16];
+static struct waits_node made[24];
 static struct waits_chains all, found;
 
 static uint32_t add_node(uint32_t parent, const char *comm, enum layer_state layer,
@@ -344,6 +344,15 @@ static void test_many_that_are_alike(void **state)
 
 /* ---- who had the lock for which a path waits */
 
+/* Waits for the lock of this number. */
+static uint32_t add_lock(uint64_t lock, uint64_t count)
+{
+	uint32_t node = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0);
+
+	made[node].locks = (struct lock_waits){lock, count};
+	return node;
+}
+
 static uint32_t add_turn(uint32_t lock, uint32_t tid, const char *comm, uint64_t ns)
 {
 	uint32_t node = add_node(lock, comm, CHAIN_RUN, WAIT_UNKNOWN, NULL, ns);
@@ -381,7 +390,7 @@ static void test_no_chains_name_nobody(void **state)
 
 static void test_who_had_a_lock_longest(void **state)
 {
-	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0), nr, node;
+	uint32_t lock = add_lock(8, 5), nr, node;
 	struct cause cause;
 
 	/* one holder: whoever released it had it */
@@ -405,7 +414,7 @@ static void test_who_had_a_lock_longest(void **state)
 
 static void test_nobody_had_a_lock_for_long(void **state)
 {
-	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_LOCK, &long_trace, 0), nr;
+	uint32_t lock = add_lock(8, 5), nr;
 	struct cause cause;
 
 	for (uint32_t i = 0; i < 5; i++)
@@ -419,12 +428,49 @@ static void test_nobody_had_a_lock_for_long(void **state)
 	assert_string_equal(cause_of_turns(&nr).name, "6 threads");
 }
 
+/* Each thread always has the same one of two locks: neither had the other's. */
+static void test_turns_of_several_locks(void **state)
+{
+	uint32_t one = add_lock(8, 3), other, nr;
+	struct cause cause;
+
+	add_turn(one, 20, "worker", 2 * MS);
+	other = add_lock(16, 2);
+	add_turn(other, 21, "worker", 6 * MS);
+	cause = cause_of_turns(&nr);
+	assert_int_equal(nr, 2);
+	assert_string_equal(cause.detail, "thread 21, longest of 2 threads that had the locks "
+					  "waited for here, 75% of that time");
+	for (uint32_t i = 0; i < 6; i++)
+		add_turn(one, 30 + i, "worker", 5 * MS);
+	cause = cause_of_turns(&nr);
+	assert_string_equal(cause.name, "8 threads named worker");
+	assert_string_equal(cause.detail, "they had the locks waited for here, none of them for "
+					  "more than 16% of that time");
+}
+
+/* What a few waits say does not replace what all waits of the descent say. */
+static void test_few_turns(void **state)
+{
+	uint32_t lock = add_lock(8, 4), nr;
+	struct cause cause;
+
+	add_turn(lock, 20, "worker", 2 * MS);
+	add_turn(lock, 21, "worker", 6 * MS);
+	cause = cause_of_turns(&nr);
+	assert_int_equal(nr, 2);
+	assert_string_equal(cause.name, "last");
+	assert_string_equal(cause.detail, "futex");
+	made[lock].locks.count = 5;
+	assert_string_equal(cause_of_turns(&nr).name, "worker");
+}
+
 /* Whoever ends a wait for a lock of the kernel need not have had it. */
 static void test_turns_of_other_waits(void **state)
 {
-	uint32_t lock = add_node(UINT32_MAX, "A", CHAIN_SLEEP, WAIT_KERNEL_LOCK, &long_trace, 0);
-	uint32_t nr;
+	uint32_t lock = add_lock(8, 5), nr;
 
+	made[lock].layer.kind = WAIT_KERNEL_LOCK;
 	add_turn(lock, 20, "worker", 2 * MS);
 	add_turn(lock, 21, "worker", 2 * MS);
 	assert_string_equal(cause_of_turns(&nr).name, "last");
@@ -636,6 +682,8 @@ int main(void)
 	    cmocka_unit_test(test_no_chains_name_nobody),
 	    cmocka_unit_test_setup_teardown(test_who_had_a_lock_longest, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_nobody_had_a_lock_for_long, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_turns_of_several_locks, begin_path, end_path),
+	    cmocka_unit_test_setup_teardown(test_few_turns, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_turns_of_other_waits, begin_path, end_path),
 	    cmocka_unit_test_setup_teardown(test_no_sleep, begin_path, end_path),
 	    cmocka_unit_test(test_threads_are_joined),
