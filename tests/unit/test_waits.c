@@ -417,6 +417,49 @@ static void test_convoy(void **state)
 	expect_absent("innocent");
 }
 
+/* What is known of the locks of the outermost waits of this task. */
+static struct lock_waits locks_of(const char *comm)
+{
+	struct lock_waits locks = {0};
+
+	for (uint32_t i = 0; i < chains.nr; i++)
+		if (chains.nodes[i].parent == i && !strcmp(chains.nodes[i].layer.comm, comm))
+			lock_waits_add(&locks, chains.nodes[i].locks);
+	return locks;
+}
+
+/* One thread waits at one place for two threads: they have one lock in turn, or each its own. */
+static void test_one_lock_or_several(void **state)
+{
+	for (int second = 0; second < 2; second++) {
+		const struct sim_op owner[] = {{LOOP, 20},  {LOCK, 0},	    {RUN, 2 * MS},
+					       {UNLOCK, 0}, {RUN, 10 * US}, {NEXT},
+					       {EXIT}},
+				    other[] = {{LOOP, 20},     {LOCK, second},
+					       {RUN, 3 * MS},  {UNLOCK, second},
+					       {RUN, 10 * US}, {NEXT},
+					       {EXIT}},
+				    waiter[] = {{LOOP, 8},   {RUN, 100 * US}, {LOCK, 0},
+						{UNLOCK, 0}, {LOCK, second},  {UNLOCK, second},
+						{NEXT},	     {EXIT}};
+
+		sim_begin(&sim, 4);
+		sim_task(&sim, "waiter", TARGET, 0, waiter);
+		sim_task(&sim, "owner", 0, 1, owner);
+		sim_task(&sim, "other", 0, 2, other);
+		for (int i = 0; i < 3; i++)
+			sim.task[i].pid = 500;
+		innocent(3);
+		play(200 * MS, 4);
+		expect_layer("waiter", WAIT_LOCK, 0);
+		assert_true(locks_of("waiter").count >= 5);
+		assert_true(locks_of("waiter").lock);
+		assert_int_equal(locks_of("waiter").lock == LOCKS_DIFFER, second);
+		if (!second)
+			teardown(state);
+	}
+}
+
 /* Ten items for a pool of four: three of four find nothing when they are woken. */
 static void broadcast(unsigned int how)
 {
@@ -754,6 +797,7 @@ int main(void)
 	    CASE(test_pipes_are_joined),
 	    CASE(test_io_uring),
 	    CASE(test_convoy),
+	    CASE(test_one_lock_or_several),
 	    CASE(test_broadcast),
 	    CASE(test_waits_for_room_are_not_in_vain),
 	    CASE(test_two_spinners),

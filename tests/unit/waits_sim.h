@@ -454,6 +454,8 @@ static inline void sim_asleep(struct sim *s, int i, int how, uint64_t third)
 		memcpy(r->asleep.args, sleep->args, sizeof(r->asleep.args));
 		if (third)
 			r->asleep.args[2] = third;
+		if (how == HOW_LOCK)
+			r->asleep.args[0] += 64 * (uint64_t)t->lock;
 		r->asleep.object = sleep->object;
 		r->asleep.flags = sleep->flags;
 	}
@@ -684,6 +686,7 @@ static inline bool sim_step(struct sim *s, int i)
 			return true;
 		}
 		s->waiter[op->a][s->nr_waiters[op->a]++] = i;
+		t->lock = (int)op->a;
 		sim_asleep(s, i, HOW_LOCK, 0);
 		return false;
 	case UNLOCK:
