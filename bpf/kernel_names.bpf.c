@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The names of the kernel's functions, if kernel.kptr_restrict hides their addresses in
- * /proc/kallsyms. */
+ * /proc/kallsyms; the kernel's code. */
 #include "bpf/measure.h"
 
 #include "bpf/kernel_name.h"
@@ -33,4 +33,15 @@ int on_kernel_name(struct bpf_iter__ksym *ctx)
 	if (r->address && bpf_probe_read_kernel_str(r->name, sizeof(r->name), ksym->name) > 0)
 		bpf_seq_write(ctx->meta->seq, r, sizeof(*r));
 	return 0;
+}
+
+SEC("syscall")
+int on_kernel_code(struct pt_kernel_code *ctx)
+{
+	u64 before = 0;
+	long err =
+	    bpf_probe_read_kernel(&before, sizeof(before), (void *)(ctx->address - sizeof(before)));
+
+	ctx->before = before;
+	return err ? 1 : 0;
 }

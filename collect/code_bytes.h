@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,11 @@ enum code_state {
 enum code_state code_compare(const uint8_t *file, const uint8_t *memory, size_t length);
 /* The number of bytes that differ, without single breakpoints. *first: index of the first. */
 size_t code_differences(const uint8_t *file, const uint8_t *memory, size_t length, size_t *first);
+/*
+ * True if these bytes are one call instruction: to an address, by a register, or by memory. None
+ * has more than CODE_CALL_BYTES here: no prefixes are known but those that compilers write.
+ */
+enum { CODE_CALL_BYTES = 8 };
+bool code_is_call(const uint8_t *code, size_t length);
 /* The address that the call instruction `memory`, at `address`, calls. */
 uint64_t code_call_target(const uint8_t *memory, uint64_t address);

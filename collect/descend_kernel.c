@@ -6,6 +6,7 @@
  * are watched. Calls that begin while not all of them are attached carry no epoch, and do not
  * count.
  */
+#include "collect/code_bytes.h"
 #include "collect/descend.h"
 #include "collect/descend_state.h"
 #include "collect/kernel_names.h"
@@ -44,15 +45,27 @@ const char *descend_kernel_check(const struct collector *c, const struct req_fno
 	return NULL;
 }
 
-/* Attach a probe to a call instruction, of which only the last byte is known. */
-static int attach_call(struct attachment *a, int prog, const struct node_site *s)
+/*
+ * Attach a probe to a call instruction, of which only the last byte is known. The bytes before a
+ * return address may be read as calls of several lengths. The kernel knows where its instructions
+ * begin and refuses all but one. What is no call as a whole is not probed: a jump around the call
+ * would count as one.
+ */
+static int attach_call(struct collector *c, struct attachment *a, const struct node_site *s)
 {
-	/* with and without a prefix, by a register, and from memory */
-	static const uint8_t length[] = {5, 6, 2, 3, 7};
-	int err = -EILSEQ;
+	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
+	const uint64_t end = address_of(s) + 1;
+	uint8_t code[CODE_CALL_BYTES];
+	int err = kernel_side_code(c->kernel, end, code);
 
-	for (size_t i = 0; i < sizeof(length) && err == -EILSEQ; i++)
-		err = attach_kernel_place(a, prog, NULL, address_of(s) + 1 - length[i], s->index);
+	_Static_assert((int)CODE_CALL_BYTES == (int)KERNEL_SIDE_CODE, "the longest call");
+	if (err)
+		return err;
+	err = -EILSEQ;
+	for (size_t n = CODE_CALL_BYTES; n && err == -EILSEQ; n--) {
+		if (code_is_call(code + CODE_CALL_BYTES - n, n))
+			err = attach_kernel_place(a, prog, NULL, end - n, s->index);
+	}
 	return err;
 }
 
@@ -72,7 +85,7 @@ static int attach_site(struct collector *c, struct descent_arming *d, const stru
 		return -ENOMEM;
 	if (!kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
 		return -EINVAL;
-	err = is_start(c, s) ? attach_call(one, prog, s)
+	err = is_start(c, s) ? attach_call(c, one, s)
 			     : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
 	d->links.nr += !err;
 	return err;

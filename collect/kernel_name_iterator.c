@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The names of the kernel's functions from a BPF iterator. */
+/* The kernel's text, by BPF programs: the names of its functions, and its code. */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpf/kernel_name.h"
@@ -33,4 +34,22 @@ int kernel_side_names(const struct kernel_side *k, void (*each)(uint64_t address
 		close(fd);
 	bpf_link__destroy(link);
 	return err;
+}
+
+int kernel_side_code(const struct kernel_side *k, uint64_t address,
+		     uint8_t before[KERNEL_SIDE_CODE])
+{
+	struct pt_kernel_code code = {.address = address};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &code, .ctx_size_in = sizeof(code));
+	int prog = bpf_program__fd(k->skel->progs.on_kernel_code), err;
+
+	_Static_assert(sizeof(code.before) == KERNEL_SIDE_CODE, "bytes before an address");
+	if (prog < 0)
+		return -EOPNOTSUPP;
+	/* the kernel writes the context back to where it has read it */
+	err = bpf_prog_test_run_opts(prog, &opts);
+	if (err)
+		return err;
+	memcpy(before, &code.before, sizeof(code.before));
+	return opts.retval ? -EFAULT : 0;
 }

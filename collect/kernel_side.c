@@ -69,6 +69,9 @@ static int programs_open(struct kernel_side *k, bool waits)
 	bpf_program__set_autoload(k->skel->progs.on_kernel_exit, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.on_kernel_site, k->kprobes);
 	bpf_program__set_autoload(k->skel->progs.on_kernel_name, kernel_at_least(6, 1));
+	/* as descents into the kernel, see calibrate_kernel() */
+	bpf_program__set_autoload(k->skel->progs.on_kernel_code,
+				  k->kprobes && kernel_at_least(6, 7));
 	bpf_program__set_autoload(k->skel->progs.on_site_multi, k->uprobes == UPROBE_MULTI);
 	bpf_program__set_autoload(k->skel->progs.on_site, k->uprobes == UPROBE_PERF);
 	if (k->uprobes == UPROBE_MULTI)

@@ -107,6 +107,10 @@ void kernel_side_polled(struct kernel_side *k, uint32_t tid, const struct pt_pol
 
 /* True if the kernel supports probes of its functions. */
 bool kernel_side_has_kprobes(const struct kernel_side *k);
+/* Read the kernel's code that ends at this address. 0 or a negative errno. */
+enum { KERNEL_SIDE_CODE = 8 };
+int kernel_side_code(const struct kernel_side *k, uint64_t address,
+		     uint8_t before[KERNEL_SIDE_CODE]);
 
 /* Memory shared with the BPF programs: PT_FNODES and PT_LEARNS entries. */
 struct pt_fnode *kernel_side_fnodes(struct kernel_side *k);

@@ -80,6 +80,72 @@ static void call_over_a_nop(void **state)
 	assert_int_equal(code_call_target(back, 0x1000), 0x1000);
 }
 
+/* The lengths of which the end of these bytes is a call; bit n: n bytes. */
+static unsigned int calls_before(const uint8_t *end)
+{
+	unsigned int found = 0;
+
+	for (size_t n = 0; n <= CODE_CALL_BYTES; n++)
+		found |= (unsigned int)code_is_call(end - n, n) << n;
+	return found;
+}
+
+/* Eight bytes, from the instruction's first one on the right: nops before it. */
+#define LENGTHS(...)                                                                               \
+	({                                                                                         \
+		const uint8_t tail[] = {__VA_ARGS__};                                              \
+		uint8_t code[8];                                                                   \
+		memset(code, 0x90, sizeof(code));                                                  \
+		memcpy(code + sizeof(code) - sizeof(tail), tail, sizeof(tail));                    \
+		calls_before(code + sizeof(code));                                                 \
+	})
+
+static void calls(void **state)
+{
+	(void)state;
+	/* to an address; with a prefix both are read, and one is where an instruction begins */
+	assert_int_equal(LENGTHS(0xe8, 1, 2, 3, 4), 1 << 5);
+	assert_int_equal(LENGTHS(0x2e, 0xe8, 1, 2, 3, 4), 1 << 6 | 1 << 5);
+	assert_int_equal(LENGTHS(0xe8, 1, 2, 0xff, 0xd0), 1 << 5 | 1 << 2);
+	/* by a register */
+	assert_int_equal(LENGTHS(0xff, 0xd0), 1 << 2);		      /* call *%rax */
+	assert_int_equal(LENGTHS(0x41, 0xff, 0xd0), 1 << 3 | 1 << 2); /* call *%r8 */
+	assert_int_equal(LENGTHS(0x2e, 0x41, 0xff, 0xd3), 1 << 4 | 1 << 3 | 1 << 2);
+	assert_int_equal(LENGTHS(0x3e, 0xff, 0xd0), 1 << 3 | 1 << 2);
+	/* by memory */
+	assert_int_equal(LENGTHS(0xff, 0x10), 1 << 2);		   /* (%rax) */
+	assert_int_equal(LENGTHS(0xff, 0x50, 0x18), 1 << 3);	   /* 24(%rax) */
+	assert_int_equal(LENGTHS(0xff, 0x90, 1, 2, 3, 4), 1 << 6); /* disp32(%rax) */
+	assert_int_equal(LENGTHS(0x41, 0xff, 0x90, 1, 2, 3, 4), 1 << 7 | 1 << 6);
+	assert_int_equal(LENGTHS(0xff, 0x15, 1, 2, 3, 4), 1 << 6);	 /* disp32(%rip) */
+	assert_int_equal(LENGTHS(0xff, 0x14, 0xc8), 1 << 3);		 /* (%rax,%rcx,8) */
+	assert_int_equal(LENGTHS(0xff, 0x14, 0xc5, 1, 2, 3, 4), 1 << 7); /* disp32(,%rax,8) */
+	assert_int_equal(LENGTHS(0xff, 0x54, 0x24, 8), 1 << 4);		 /* 8(%rsp) */
+	assert_int_equal(LENGTHS(0x41, 0xff, 0x94, 0x24, 1, 2, 3, 4), 1 << 8 | 1 << 7);
+}
+
+/* Instructions that stand before a call are not part of it. */
+static void no_calls(void **state)
+{
+	(void)state;
+	assert_int_equal(LENGTHS(0x74, 3, 0x41, 0xff, 0xd0), 1 << 3 | 1 << 2); /* je; call *%r8 */
+	assert_int_equal(LENGTHS(0x50, 0xe8, 1, 2, 3, 4), 1 << 5);	       /* push %rax; call */
+	assert_int_equal(LENGTHS(0xff, 0xe0), 0);			       /* jmp *%rax */
+	assert_int_equal(LENGTHS(0xff, 0xc0), 0);			       /* inc %eax */
+	assert_int_equal(LENGTHS(0xff, 0x18), 0);			       /* a far call */
+	assert_int_equal(LENGTHS(0xe9, 1, 2, 3, 4), 0);			       /* jmp */
+	assert_int_equal(LENGTHS(0x3e, 0xe8, 1, 2, 3, 4), 1 << 5);
+	/* not yet at its end */
+	assert_int_equal(LENGTHS(0xe8, 1, 2, 3), 0);
+	assert_int_equal(LENGTHS(0xff, 0x50), 0);
+	assert_int_equal(LENGTHS(0xff, 0x14), 0);
+	assert_int_equal(LENGTHS(0xff), 0);
+	assert_int_equal(LENGTHS(0x2e), 0);
+	/* a breakpoint over its first byte */
+	assert_int_equal(LENGTHS(0xcc, 1, 2, 3, 4), 0);
+	assert_false(code_is_call((const uint8_t[16]){0xff, 0x94}, CODE_CALL_BYTES + 1));
+}
+
 static void differences(void **state)
 {
 	const uint8_t file[] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -263,7 +329,8 @@ int main(void)
 	    cmocka_unit_test(changed),	   cmocka_unit_test(call_over_a_nop),
 	    cmocka_unit_test(own_memory),  cmocka_unit_test(many),
 	    cmocka_unit_test(processes),   cmocka_unit_test(no_process),
-	    cmocka_unit_test(differences),
+	    cmocka_unit_test(differences), cmocka_unit_test(calls),
+	    cmocka_unit_test(no_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
