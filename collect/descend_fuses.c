@@ -33,6 +33,8 @@ void descend_node_lost(struct collector *c, const struct descent_arming *d,
 static void site_blow(struct collector *c, struct descent_arming *d, struct node_site *s)
 {
 	s->dead = true;
+	if (s->module == REC_KERNEL_MODULE)
+		descend_kernel_give_up(d, s);
 	descend_node_lost(c, d, s, FNODE_BLOWN);
 	d->attach_again = true;
 }

@@ -74,7 +74,7 @@ static bool is_start(const struct collector *c, const struct node_site *s)
 	return kernel_side_sites(c->kernel)[s->index].flags & PT_SITE_FNODE_CALL;
 }
 
-static int attach_site(struct collector *c, struct descent_arming *d, const struct node_site *s)
+static int attach_site(struct collector *c, struct descent_arming *d, struct node_site *s)
 {
 	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
 	struct attachment *one = attachments_next(&d->links, MAX_NODE_SITES);
@@ -87,8 +87,30 @@ static int attach_site(struct collector *c, struct descent_arming *d, const stru
 		return -EINVAL;
 	err = is_start(c, s) ? attach_call(c, one, s)
 			     : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
-	d->links.nr += !err;
-	return err;
+	if (err)
+		return err;
+	s->link = ++d->links.nr;
+	return 0;
+}
+
+void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s)
+{
+	const uint64_t offset = s->offset;
+
+	for (uint32_t i = 0; i < d->nr_nodes; i++) {
+		const uint64_t start = d->nodes[i].start.offset, end = d->nodes[i].end.offset;
+
+		for (uint32_t j = 0; (start == offset || end == offset) && j < d->nr_sites; j++) {
+			struct node_site *t = &d->sites[j];
+
+			if (t->offset != start && t->offset != end)
+				continue;
+			t->dead = true;
+			if (t->link)
+				attachment_release(&d->links.list[t->link - 1], false);
+			t->link = 0;
+		}
+	}
 }
 
 /*
@@ -101,12 +123,14 @@ static void attach_some(struct collector *c, struct descent_arming *d)
 	uint64_t until = now_ns() + STEP_NS;
 	struct node_site *s;
 
-	for (; d->kernel_tried < 2 * d->nr_sites && now_ns() < until; d->kernel_tried++) {
+	/* what is given up meanwhile is removed first: the kernel makes who attaches others wait */
+	for (; d->kernel_tried < 2 * d->nr_sites && now_ns() < until && attach_is_settled();
+	     d->kernel_tried++) {
 		s = &d->sites[d->kernel_tried % d->nr_sites];
 		if (s->dead || is_start(c, s) != (d->kernel_tried < d->nr_sites) ||
 		    !attach_site(c, d, s))
 			continue;
-		s->dead = true;
+		descend_kernel_give_up(d, s);
 		descend_node_lost(c, d, s, FNODE_REFUSED);
 	}
 	if (d->kernel_tried < 2 * d->nr_sites)
@@ -124,6 +148,8 @@ static void detach(struct collector *c, struct descent_arming *d)
 	/* the calls that are open lose their fnodes: they are not followed any more */
 	control->descend_burst++;
 	descend_links_release(d);
+	for (uint32_t i = 0; i < d->nr_sites; i++)
+		d->sites[i].link = 0;
 	d->kernel_on = false;
 	d->kernel_tried = 0;
 	d->kernel_since_ns = now_ns();

@@ -23,6 +23,7 @@ struct node_site {
 	uint32_t seen;	     /* hits at the last check of the site */
 	uint32_t renewed;    /* ... at the last check of the whole set */
 	uint64_t outside_ns; /* cost of the hits that opened no fnode */
+	uint32_t link;	     /* of the kernel: number + 1 of its link in the set; 0: not attached */
 	bool dead;
 	bool shared; /* the site is a start of f0: it uses f0's entry in the table, its link and its
 			fuse */
@@ -95,6 +96,9 @@ const char *descend_kernel_check(const struct collector *c, const struct req_fno
 void descend_kernel_begin(struct descent_arming *d);
 /* Detach the sites. descend_kernel_govern() attaches them, without those that are dead. */
 void descend_kernel_detach(struct collector *c);
+/* Give up a site that was refused or whose fuse has blown, and the other end of its calls, which
+ * costs as much and times nothing alone. */
+void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s);
 /* descend_fuses.c: the cost of the hits of the set since the last call, ns. */
 uint64_t descend_sites_spending(struct collector *c);
 
