@@ -17,8 +17,9 @@
 
 enum {
 	MOST_CREDIT_NS = 20000000, /* of all CPUs */
-	START_CREDIT_NS = 4000000,
-	SHARE = 2, /* of the host's budget; f0 has the other half */
+	START_CREDIT_NS = 4000000, /* for hits, beside what attaching costs */
+	SWITCH_NS = 200000,	   /* cost of attaching and removing a site, charged to the host */
+	SHARE = 2,		   /* of the host's budget; f0 has the other half */
 	CHECK_NS = 50000000,
 	PAUSE_NS = 60000000,
 	IDLE_NS = 500000000,
@@ -90,6 +91,8 @@ static int attach_site(struct collector *c, struct descent_arming *d, struct nod
 	if (err)
 		return err;
 	s->link = ++d->links.nr;
+	budget_attached(c, 1);
+	d->kernel_ns -= SWITCH_NS;
 	return 0;
 }
 
@@ -167,16 +170,27 @@ void descend_kernel_begin(struct descent_arming *d)
 	d->kernel_looked_ns = d->kernel_f0_ns = now_ns();
 }
 
+/* The host's credit that the set needs: with less it would be removed before it measured a call. */
+static int64_t credit_needed(const struct descent_arming *d)
+{
+	int64_t ns = START_CREDIT_NS;
+
+	for (uint32_t i = 0; i < d->nr_sites; i++)
+		ns += d->sites[i].dead ? 0 : SWITCH_NS;
+	return ns;
+}
+
 static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t now)
 {
+	int64_t needed = credit_needed(d), most = needed > MOST_CREDIT_NS ? needed : MOST_CREDIT_NS;
 	uint64_t wall = now - d->kernel_looked_ns;
 
 	d->kernel_looked_ns = now;
 	d->kernel_ns +=
 	    (int64_t)((double)budget_of(c, wall) / SHARE * kernel_side_control(c->kernel)->nr_cpus);
 	d->kernel_ns -= (int64_t)descend_sites_spending(c);
-	if (d->kernel_ns > MOST_CREDIT_NS || budget_is_unlimited(c))
-		d->kernel_ns = MOST_CREDIT_NS;
+	if (d->kernel_ns > most || budget_is_unlimited(c))
+		d->kernel_ns = most;
 }
 
 /* True if f0 is measured, or was a short time ago: it is in bursts, and these sites are slow to
@@ -191,6 +205,23 @@ static bool f0_is_on(struct collector *c, struct descent_arming *d, uint64_t now
 	return now - d->kernel_f0_ns < IDLE_NS;
 }
 
+/*
+ * True if the sites have to go. The burst of f0 ends when the budget of the targets is used up. Its
+ * next one would find no site attached if they went as well, but while it is paused the targets hit
+ * them for nothing: they may owe no more than the pause earns.
+ */
+static bool is_over(const struct collector *c, const struct descent_arming *d)
+{
+	return d->kernel_ns < 0 || budget_left(c) < -budget_of(c, IDLE_NS);
+}
+
+static bool may_attach(const struct collector *c, const struct descent_arming *d, uint64_t now)
+{
+	/* until the probes of the last set are removed the kernel makes who attaches others wait */
+	return !d->kernel_on && attach_is_settled() && now - d->kernel_since_ns > PAUSE_NS &&
+	       budget_left(c) > 0 && (d->kernel_tried || d->kernel_ns >= credit_needed(d));
+}
+
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
 {
 	struct descent_arming *d = c->descent;
@@ -200,10 +231,9 @@ uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
 		return UINT64_MAX;
 	credit_turn(c, d, now);
 	on = f0_is_on(c, d, now);
-	if (d->kernel_ns < 0 || !on)
+	if (is_over(c, d) || !on)
 		descend_kernel_detach(c);
-	/* until the probes of the last set are removed the kernel makes who attaches others wait */
-	else if (!d->kernel_on && attach_is_settled() && now - d->kernel_since_ns > PAUSE_NS)
+	else if (may_attach(c, d, now))
 		attach_some(c, d);
 	return now + (on && !d->kernel_on ? STEP_NS : CHECK_NS);
 }
