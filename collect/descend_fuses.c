@@ -108,7 +108,8 @@ static void outside_fuse(struct collector *c, struct descent_arming *d, struct n
 	if (s->dead || !(site->flags & PT_SITE_FNODE_START) || budget_is_unlimited(c))
 		return;
 	opened = __atomic_exchange_n(&site->opened, 0, __ATOMIC_RELAXED);
-	if (hits > opened)
+	/* while f0 is off, passes in its calls open none either */
+	if (hits > opened && (d->function || d->kernel_counts))
 		s->outside_ns += (hits - opened) * pass_ns(c, d, s);
 	if (s->outside_ns > (uint64_t)budget_of(c, SECOND_NS))
 		site_blow(c, d, s);

@@ -153,7 +153,7 @@ static void detach(struct collector *c, struct descent_arming *d)
 	descend_links_release(d);
 	for (uint32_t i = 0; i < d->nr_sites; i++)
 		d->sites[i].link = 0;
-	d->kernel_on = false;
+	d->kernel_on = d->kernel_counts = false;
 	d->kernel_tried = 0;
 	d->kernel_since_ns = now_ns();
 }
@@ -200,6 +200,7 @@ static bool f0_is_on(struct collector *c, struct descent_arming *d, uint64_t now
 	enum function_state state = c->units[UNIT_SYSCALLS].state;
 
 	descend_has_bursts(c, &state);
+	d->kernel_counts = d->kernel_on && state == FUNCTION_ON;
 	if (state != FUNCTION_OFF)
 		d->kernel_f0_ns = now;
 	return now - d->kernel_f0_ns < IDLE_NS;

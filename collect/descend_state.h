@@ -52,6 +52,7 @@ struct descent_arming {
 	struct clocks clocks;
 	bool clocks_run;
 	bool kernel_on;		   /* f0 is of the kernel: all call sites are attached */
+	bool kernel_counts;	   /* ... and f0 was on at the last check */
 	uint32_t kernel_tried;	   /* ... how many are, or cannot be */
 	int64_t kernel_ns;	   /* ... the credit of the host for them */
 	uint64_t kernel_looked_ns, /* ... when it was last updated */
