@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more call site, number `at`, in the bits of an fnode. Returns 0 or -ENOMEM. */
-static int insert_bit(struct fnode *n, uint32_t at, uint32_t nr)
+/* Makes room for one more call site in the bits of an fnode. Returns 0 or -ENOMEM. */
+static int grow_bits(struct fnode *n, uint32_t nr)
 {
 	uint8_t *bits = realloc(n->tried, (nr + 1) / 8 + 1);
 
@@ -17,11 +17,37 @@ static int insert_bit(struct fnode *n, uint32_t at, uint32_t nr)
 	n->tried = bits;
 	if ((nr + 1) % 8 == 0)
 		bits[(nr + 1) / 8] = 0;
+	return 0;
+}
+
+/* Inserts call site number `at` into the bits of an fnode, for which there is room. */
+static void insert_bit(struct fnode *n, uint32_t at, uint32_t nr)
+{
+	uint8_t *bits = n->tried;
+
 	for (uint32_t i = nr; i > at; i--) {
 		bits[i / 8] &= (uint8_t) ~(1 << i % 8);
 		bits[i / 8] |= (uint8_t)((bits[(i - 1) / 8] >> (i - 1) % 8 & 1) << i % 8);
 	}
 	bits[at / 8] &= (uint8_t) ~(1 << at % 8);
+}
+
+/* Makes room for one more call site of a function. Returns 0, or -ENOMEM and nothing has changed.
+ */
+static int grow(struct ftree *t, uint32_t function)
+{
+	struct function_sites *f = &t->function[function];
+	struct rec_call_site *sites = realloc(f->sites, (f->nr_sites + 1) * sizeof(*sites));
+
+	if (!sites)
+		return -ENOMEM;
+	f->sites = sites;
+	for (uint32_t id = 0; id < t->nr_nodes; id++) {
+		struct fnode *n = &t->node[id];
+
+		if (n->function == function && n->tried && grow_bits(n, f->nr_sites))
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -29,19 +55,16 @@ int ftree_add_site(struct ftree *t, uint32_t function, const struct rec_call_sit
 {
 	struct function_sites *f = &t->function[function];
 	uint32_t at = lower_bound(i, f->nr_sites, f->sites[i].offset < site->offset);
-	struct rec_call_site *sites;
 
 	if (t->nr_sites == DESCENT_MAX_CALL_SITES)
 		return -ENOSPC;
-	sites = realloc(f->sites, (f->nr_sites + 1) * sizeof(*sites));
-	if (!sites)
+	if (grow(t, function))
 		return -ENOMEM;
-	f->sites = sites;
 	for (uint32_t id = 0; id < t->nr_nodes; id++) {
 		struct fnode *n = &t->node[id];
 
-		if (n->function == function && n->tried && insert_bit(n, at, f->nr_sites))
-			return -ENOMEM;
+		if (n->function == function && n->tried)
+			insert_bit(n, at, f->nr_sites);
 		if (n->function == function && n->tried && !(site->flags & CALL_SITE_TIMED)) {
 			fnode_set_tried(n, at, true);
 			n->unmeasured = true;
@@ -51,8 +74,8 @@ int ftree_add_site(struct ftree *t, uint32_t function, const struct rec_call_sit
 			n->last += n->last >= at;
 		}
 	}
-	memmove(&sites[at + 1], &sites[at], (f->nr_sites - at) * sizeof(*sites));
-	sites[at] = *site;
+	memmove(&f->sites[at + 1], &f->sites[at], (f->nr_sites - at) * sizeof(*f->sites));
+	f->sites[at] = *site;
 	f->nr_sites++;
 	t->nr_sites++;
 	return 0;
