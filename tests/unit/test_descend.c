@@ -278,6 +278,29 @@ static void steps_in_short_calls(void **state)
 	}
 }
 
+/* What another build finds by its name, though no answer of this run shows it. */
+static void saved_functions_are_named(void **state)
+{
+	struct descent_question o = options();
+	struct rec_descent ask;
+
+	give_profile(100);
+	assert_int_equal(choose_descent(t.model, F0, &o, 1.5, &ask), 0);
+	ask.resumes = DESCENT_RESUMES;
+	assert_int_equal(driver_begin(t.driver, &ask), 0);
+	give((struct record){.type = REC_FNODE,
+			     .fnode = {.op = F0, .callee = {PROGRAM, SERVE}, .maxcount = 20}});
+	give((struct record){.type = REC_FNODE,
+			     .fnode = {.op = F0,
+				       .node = 1,
+				       .site = {PROGRAM, 0x1010},
+				       .callee = {PROGRAM, HELPER},
+				       .armed = 20}});
+	answer_names();
+	assert_non_null(driver_symbol(t.driver, PROGRAM, HELPER));
+	assert_string_equal(driver_symbol(t.driver, PROGRAM, HELPER)->symbol, "helper(int)");
+}
+
 static void out_of_range(void **state)
 {
 	struct rec_descent ask;
@@ -306,6 +329,7 @@ int main(void)
 	    TEST(a_refusal_after_the_ack_is_another),
 	    TEST(answers_come_in_any_order),
 	    TEST(stop_is_said_once),
+	    TEST(saved_functions_are_named),
 	    TEST(out_of_range),
 	    TEST(steps_in_short_calls),
 	};

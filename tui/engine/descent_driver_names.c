@@ -244,6 +244,13 @@ static bool names_want(struct descent_driver *d, const struct descent_result *r,
 	return inlines_ask(d, r);
 }
 
+static int want_saved(void *ctx, const struct record *rec)
+{
+	if (rec->type == REC_FNODE)
+		want(ctx, rec->fnode.callee);
+	return 0;
+}
+
 bool driver_names(struct descent_driver *d)
 {
 	struct descent_result r;
@@ -251,6 +258,9 @@ bool driver_names(struct descent_driver *d)
 
 	if (!d->live || !d->asked || descent_result(d->descent, &r))
 		return true;
+	/* a resume in another build needs the names of all functions, also of those that no answer
+	 * shows */
+	descent_save(d->descent, want_saved, d);
 	settled = names_want(d, &r, d->hops);
 	descent_result_release(&r);
 	for (uint32_t i = 0; d->parts && i < d->parts->all.nr_parts; i++) {

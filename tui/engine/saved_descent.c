@@ -446,9 +446,9 @@ static void note_begin(const struct restore *r)
 
 	snprintf(
 	    text, sizeof(text),
-	    "this descent goes on with a saved one: %u of its functions were taken over, with "
+	    "this descent goes on with a saved one: %u of its functions %s taken over, with "
 	    "their votes%s",
-	    r->fnodes,
+	    r->fnodes, r->fnodes == 1 ? "was" : "were",
 	    r->ask->start_ops < ENOUGH_CALLS
 		? "; too few calls were seen to tell whether latencies are distributed as they "
 		  "were then"
@@ -456,10 +456,11 @@ static void note_begin(const struct restore *r)
 	front_note(r->front, NOTE_INFO, text);
 	if (r->moved) {
 		snprintf(text, sizeof(text),
-			 "the session is of another build: %u of these functions were found again "
-			 "by their names; call sites that are no longer at the same place in their "
+			 "the session is of another build: %u of these functions %s found again "
+			 "by %s; call sites that are no longer at the same place in their "
 			 "function are measured again",
-			 r->moved);
+			 r->moved, r->moved == 1 ? "was" : "were",
+			 r->moved == 1 ? "its name" : "their names");
 		front_note(r->front, NOTE_WARNING, text);
 	}
 	if (r->gone) {
