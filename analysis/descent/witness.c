@@ -270,8 +270,8 @@ static int take_stack(struct witnesses *w, const struct rec_witness *r, const st
 		return -ENOMEM;
 	witness_release(w, *slot);
 	copy_stack(*slot, r);
-	witness_join_timeouts(w, *slot, c);
 	witness_join_ended(w, *slot, c);
+	witness_join_timeouts(w, *slot, c);
 	return 0;
 }
 

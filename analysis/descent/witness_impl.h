@@ -29,7 +29,7 @@ struct stack {
 	struct rec_frame kernel[STACK_DEPTH], caller[STACK_DEPTH];
 };
 
-/* A wait at a futex that somebody ended. */
+/* A wait at a futex that somebody ended, from the first of the timeouts that belong to it on. */
 struct ended_wait {
 	uint32_t tid;
 	uint64_t arg, begin_ns, end_ns;

@@ -56,8 +56,7 @@ static struct stack *timed_out_before(const struct witnesses *w, const struct st
 		    (!best || p->at_ns > best->at_ns))
 			best = p;
 	}
-	return best && (s->futex ||
-			wait_is_begun_again(begin_ns - best->at_ns, best->weight_ns, false))
+	return best && wait_is_begun_again(begin_ns - best->at_ns, best->weight_ns, s->futex)
 		   ? best
 		   : NULL;
 }
@@ -76,7 +75,15 @@ void witness_join_timeouts(struct witnesses *w, const struct stack *s, const str
 	}
 	if (s->futex)
 		w->ended[w->next_ended++ % WITNESS_ENDED] = (struct ended_wait){
-		    s->tid, s->arg, s->at_ns - s->weight_ns, s->at_ns, s->cause};
+		    s->tid, s->arg, begin_ns, s->at_ns, s->cause};
+}
+
+static bool is_begun_again_in(const struct stack *s, const struct ended_wait *e)
+{
+	uint64_t gap_ns = e->begin_ns > s->at_ns ? e->begin_ns - s->at_ns : 0;
+
+	return e->tid == s->tid && e->arg == s->arg && e->end_ns > s->at_ns &&
+	       wait_is_begun_again(gap_ns, s->weight_ns, s->futex);
 }
 
 /* The same, if the last one was seen before: a sleep whose stack is read arrives later. */
@@ -87,8 +94,8 @@ void witness_join_ended(const struct witnesses *w, struct stack *s, const struct
 	for (unsigned int i = 0; c && s->timed_out && s->futex && i < WITNESS_ENDED; i++) {
 		const struct ended_wait *e = &w->ended[i];
 
-		if (e->tid == s->tid && e->arg == s->arg && e->begin_ns >= s->at_ns &&
-		    e->end_ns <= c->end_ns && (!best || e->begin_ns < best->begin_ns))
+		if (is_begun_again_in(s, e) && e->end_ns <= c->end_ns &&
+		    (!best || e->end_ns < best->end_ns))
 			best = e;
 	}
 	if (!best)

@@ -447,6 +447,48 @@ static void test_stacks_of_timeouts_come_later(void **state)
 	witnesses_free(w);
 }
 
+/* A loop that ticks, and works between the ticks for longer than it waits, is signalled at last. */
+static void test_ticks_of_a_loop(void **state)
+{
+	for (int late = 0; late < 2; late++) {
+		struct witnesses *w = begin_waits();
+
+		if (late) {
+			wait_at(w, 23, 0x1000, 0);
+			call_ends(w, 0, 30);
+		}
+		wait_at(w, 3, 0x1000, TIMED_OUT);
+		wait_at(w, 8, 0x1000, TIMED_OUT);
+		wait_at(w, 13, 0x1000, TIMED_OUT);
+		wait_at(w, 18, 0x1000, TIMED_OUT);
+		if (!late) {
+			wait_at(w, 23, 0x1000, 0);
+			call_ends(w, 0, 30);
+		}
+		assert_int_equal(slept_ms(w, CAUSE_WAIT), 2);
+		assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 8);
+		witnesses_free(w);
+	}
+}
+
+/* Whichever of them arrives last: it belongs to the wait that begins again after it. */
+static void test_one_timeout_comes_later(void **state)
+{
+	static const uint64_t at_ms[][2] = {{3, 6}, {6, 3}};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct witnesses *w = begin_waits();
+
+		wait_at(w, at_ms[i][0], 0x1000, TIMED_OUT);
+		wait_at(w, 9, 0x1000, 0);
+		call_ends(w, 0, 10);
+		wait_at(w, at_ms[i][1], 0x1000, TIMED_OUT);
+		assert_int_equal(slept_ms(w, CAUSE_WAIT), 6);
+		assert_int_equal(slept_ms(w, CAUSE_TIMEOUT), 0);
+		witnesses_free(w);
+	}
+}
+
 /* Another futex, a call that times out for good, and the next call are other waits. */
 static void test_timeouts_that_remain(void **state)
 {
@@ -486,6 +528,8 @@ int main(void)
 	    cmocka_unit_test(test_many_witnesses),
 	    cmocka_unit_test(test_wait_is_begun_again),
 	    cmocka_unit_test(test_timeouts_that_remain),
+	    cmocka_unit_test(test_ticks_of_a_loop),
+	    cmocka_unit_test(test_one_timeout_comes_later),
 	    cmocka_unit_test(test_stacks_of_timeouts_come_later),
 	};
 
