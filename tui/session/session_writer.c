@@ -4,12 +4,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tui/session/ring_writer.h"
 #include "tui/session/session_file.h"
+#include "tui/session/session_names.h"
 
 enum {
 	MAX_CLOSE = 2 << 20, /* bytes reserved for index and end */
@@ -93,96 +93,12 @@ static int writer_begin(struct session_writer **out, int fd)
 	return 0;
 }
 
-/* 0 if this file may be replaced: it is a session, or empty. */
-static int check_replaceable(int fd)
-{
-	uint8_t bytes[CONTAINER_HEADER_SIZE];
-	struct container_header header;
-	struct stat st;
-	ssize_t n;
-	int err;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	n = pread(fd, bytes, sizeof(bytes), 0);
-	if (n < 0)
-		return -errno;
-	err = container_header_decode(bytes, (size_t)n, &header);
-	return err == -ENOEXEC ? -EEXIST : 0;
-}
-
-static int lock(int fd)
-{
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		return 0;
-	return errno == EWOULDBLOCK ? -EBUSY : -errno;
-}
-
-/*
- * Open an existing file that may be replaced, and lock it. `flags`: more flags of open(). Returns
- * it, or a negative errno. O_NONBLOCK: do not block on a pipe of that name before it is refused.
- */
-static int open_target(const char *path, int flags)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
-
-	if (fd < 0)
-		return -errno;
-	err = check_replaceable(fd);
-	if (!err)
-		err = lock(fd);
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
-static int open_new(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
-
-	if (fd < 0)
-		return -errno;
-	err = lock(fd);
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
-/*
- * 1 if the file of this name may be replaced and no other writer uses it; 0 if there is none.
- * `flags`: more flags of open().
- */
-static int check_target(const char *path, int flags)
-{
-	int fd = open_target(path, flags);
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	close(fd);
-	return 1;
-}
-
-/* Rename an older session to `name`; NULL: remove it. Returns 1, 0 if there is none, or a negative
- * errno. */
-static int put_away(const char *path, const char *name)
-{
-	int err = check_target(path, O_NOFOLLOW);
-
-	if (err <= 0)
-		return err == -ELOOP ? -EINVAL : err;
-	return (name ? rename(path, name) : unlink(path)) ? -errno : 1;
-}
-
 int session_writer_create_again(struct session_writer **out, const char *path)
 {
-	int fd = put_away(path, NULL);
+	int fd = session_put_away(path, NULL);
 
 	if (fd >= 0)
-		fd = open_new(path);
+		fd = session_open_new(path);
 	return fd < 0 ? fd : writer_begin(out, fd);
 }
 
@@ -196,8 +112,8 @@ int session_writer_create_ring(struct session_writer **out, const char *path,
 	/* so that a recorder that is started again loses nothing */
 	if (snprintf(older, sizeof(older), "%s.1", path) >= (int)sizeof(older))
 		return -ENAMETOOLONG;
-	moved = put_away(path, older);
-	fd = moved < 0 ? moved : open_new(path);
+	moved = session_put_away(path, older);
+	fd = moved < 0 ? moved : session_open_new(path);
 	if (fd < 0)
 		return fd;
 	w = writer_new(fd);
@@ -221,50 +137,14 @@ void session_writer_ring_provisional(struct session_writer *w)
 	w->kept = false;
 }
 
-/* Create a temporary file in the folder of `path`, locked as one of that name; it can be renamed to
- * `path`. */
-static int temporary_beside(const char *path, char name[PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-	int n = snprintf(name, PATH_MAX, "%.*s.peaktop-XXXXXX", slash ? (int)(slash + 1 - path) : 0,
-			 path);
-	int fd;
-
-	if (n >= PATH_MAX)
-		return -ENAMETOOLONG;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0 || lock(fd))
-		return -errno;
-	return fd;
-}
-
-/* Sync the folder of a path: only then its new name is on the disk. */
-static int sync_folder(const char *path)
-{
-	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	int fd, err = 0;
-
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
-		 slash ? path : ".");
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* Some file systems cannot sync a folder (EINVAL); the data itself is already synced. */
-	if (fsync(fd) && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace)
 {
-	int older = replace ? open_target(path, 0) : -ENOENT, fd, err;
+	int older = replace ? session_open_target(path, 0) : -ENOENT, fd, err;
 	char name[PATH_MAX], *created = NULL, *replaces = older >= 0 ? strdup(path) : NULL;
 
 	if (older < 0 && older != -ENOENT)
 		return older;
-	fd = older >= 0 ? temporary_beside(path, name) : open_new(path);
+	fd = older >= 0 ? session_temporary_beside(path, name) : session_open_new(path);
 	if (fd >= 0)
 		created = strdup(older >= 0 ? name : path);
 	err = fd < 0 ? fd : writer_begin(out, fd);
@@ -301,7 +181,7 @@ static void remove_provisional(struct session_writer *w)
 		return;
 	/* if this fails, the older session keeps the name that it was given */
 	if (w->moved && !rename(w->moved, w->created))
-		sync_folder(w->created);
+		session_sync_folder(w->created);
 }
 
 /*
@@ -315,7 +195,7 @@ static int take_place(struct session_writer *w, int err)
 	if (!err && rename(w->created, w->replaces))
 		err = -errno;
 	w->kept = !err;
-	return err ? err : sync_folder(w->replaces);
+	return err ? err : session_sync_folder(w->replaces);
 }
 
 int session_writer_keep_now(struct session_writer *w)
@@ -347,7 +227,7 @@ int session_writer_spool(struct session_writer **out, const char *folder)
 	/* Not every file system supports O_TMPFILE. */
 	if (snprintf(inside, sizeof(inside), "%s/", folder) >= (int)sizeof(inside))
 		return -ENAMETOOLONG;
-	fd = temporary_beside(inside, name);
+	fd = session_temporary_beside(inside, name);
 	if (fd < 0)
 		return fd;
 	unlink(name);
@@ -439,12 +319,12 @@ static int copy_to(struct session_writer *w, int fd)
 
 int session_writer_save_as(struct session_writer *w, const char *path)
 {
-	int fd, err = check_target(path, 0);
+	int fd, err = session_check_target(path, 0);
 	char name[PATH_MAX];
 
 	if (err < 0)
 		return err;
-	fd = temporary_beside(path, name);
+	fd = session_temporary_beside(path, name);
 	if (fd < 0)
 		return fd;
 	err = copy_to(w, fd);
@@ -455,7 +335,7 @@ int session_writer_save_as(struct session_writer *w, const char *path)
 	if (err)
 		unlink(name);
 	else
-		err = sync_folder(path);
+		err = session_sync_folder(path);
 	close(fd);
 	return err;
 }
