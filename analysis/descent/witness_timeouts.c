@@ -74,8 +74,8 @@ void witness_join_timeouts(struct witnesses *w, const struct stack *s, const str
 		change_cause(w, p, &s->cause);
 	}
 	if (s->futex)
-		w->ended[w->next_ended++ % WITNESS_ENDED] = (struct ended_wait){
-		    s->tid, s->arg, begin_ns, s->at_ns, s->cause};
+		w->ended[w->next_ended++ % WITNESS_ENDED] =
+		    (struct ended_wait){s->tid, s->arg, begin_ns, s->at_ns, s->cause};
 }
 
 static bool is_begun_again_in(const struct stack *s, const struct ended_wait *e)
