@@ -301,6 +301,103 @@ static void test_provisional(void **state)
 	unlink(path);
 }
 
+enum { NOBODY = 65534 };
+
+/* Replace the session by one of `nr` records, now or when it is closed; without `nr` keep it. */
+static int replace_session(unsigned int nr, bool now)
+{
+	struct session_writer *w;
+	int err = session_writer_create_provisional(&w, path, true);
+
+	if (err)
+		return err;
+	append(w, 0, nr / 2);
+	if (nr && now)
+		err = session_writer_keep_now(w);
+	else if (nr)
+		session_writer_keep(w);
+	append(w, nr / 2, nr);
+	return err ? session_writer_close(w), err : session_writer_close(w);
+}
+
+/* A folder in which no file can be created or renamed; the session in it may be written. */
+static void test_fixed_folder(void **state)
+{
+	static const unsigned int nr[] = {0, 10, 70};
+	struct stat before, after;
+	int status;
+
+	write_session(50, 1);
+	assert_int_equal(stat(path, &before), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(chmod(path, 0666), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		if (!fork())
+			_exit((!geteuid() && setuid(NOBODY)) || replace_session(nr[i / 2], i % 2));
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+		assert_records(nr[i / 2] ? nr[i / 2] : 50);
+		assert_string_equal(other_name(), "");
+	}
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	/* a file that may not be written is refused */
+	assert_int_equal(chmod(path, 0444), 0);
+	if (!fork())
+		_exit((!geteuid() && setuid(NOBODY)) || replace_session(10, true) != -EACCES);
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_records(70);
+}
+
+/* Another user's session in a folder in which each may only rename its own. */
+static void test_sticky_folder(void **state)
+{
+	int status;
+
+	if (geteuid())
+		skip();
+	write_session(50, 1);
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_int_equal(chmod(path, 0666), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!fork())
+			_exit(setuid(NOBODY) || replace_session(10 + 60 * i, i));
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+		assert_records(10 + 60 * i);
+		assert_string_equal(other_name(), "");
+	}
+}
+
+/* A symbolic link stays one; what it points to is replaced. */
+static void test_link_to_a_session(void **state)
+{
+	struct session_writer *w;
+	struct stat st;
+
+	write_session(50, 1);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink("other", path), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(replace_session(10 + i, i), 0);
+		assert_records(10 + i);
+		assert_int_equal(lstat(path, &st), 0);
+		assert_true(S_ISLNK(st.st_mode));
+	}
+	assert_int_equal(session_writer_spool(&w, folder), 0);
+	append(w, 0, 20);
+	assert_int_equal(session_writer_save_as(w, path), 0);
+	assert_int_equal(session_writer_close(w), 0);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(other, path), 0);
+	assert_records(20);
+}
+
 static void test_save_as(void **state)
 {
 	struct session_writer *w;
@@ -407,6 +504,9 @@ int main(int argc, char **argv)
 	    session_test(test_disk_full),
 	    session_test(test_what_is_replaced),
 	    session_test(test_provisional),
+	    session_test(test_fixed_folder),
+	    session_test(test_sticky_folder),
+	    session_test(test_link_to_a_session),
 	    session_test(test_save_as),
 	    session_test(test_relative_path),
 	    session_test(test_growing_file),

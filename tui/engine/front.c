@@ -188,8 +188,7 @@ int front_start(struct front **out, const struct front_options *fo, char *error,
 	} else if (!err && fo->screen) {
 		/* If this fails, front_snapshot() reports the error when the user asks for a
 		 * snapshot. */
-		f->stream.recording_error = session_writer_spool(
-		    &f->stream.recording, getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+		f->stream.recording_error = session_writer_spool(&f->stream.recording, NULL);
 	}
 	if (err) {
 		if (!error[0])

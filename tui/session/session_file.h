@@ -29,7 +29,9 @@ int session_writer_create_again(struct session_writer **out, const char *path);
  * Like session_writer_create_again(), but follow links; with `replace` false, never replace a file
  * (-EEXIST if the name exists). Closing the session removes the file again unless
  * session_writer_keep() was called. An older session keeps its name and its content until a kept
- * one is closed and takes its place; until then the new one is a file .peaktop-XXXXXX beside it.
+ * one is closed and takes its place; until then the new one is a file .peaktop-XXXXXX beside it,
+ * or, where none can be created, an unnamed one. If the older one cannot be replaced by another
+ * file (no right to change its folder, a mount point), its content is.
  */
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace);
 void session_writer_keep(struct session_writer *w);
@@ -55,7 +57,8 @@ void session_writer_ring_provisional(struct session_writer *w);
 /* True once, when a ring stopped to grow because the disk is full: it overwrites its oldest
  * records sooner. */
 bool session_writer_take_limited(struct session_writer *w);
-/* Create an unnamed file in `folder`, for session_writer_save_as(). */
+/* Create an unnamed file in `folder` (NULL: that for temporary files), for
+ * session_writer_save_as(). */
 int session_writer_spool(struct session_writer **out, const char *folder);
 /* Set the maximum size of the file. */
 void session_writer_set_maximum(struct session_writer *w, uint64_t bytes);
@@ -73,7 +76,7 @@ uint64_t session_writer_records(const struct session_writer *w);
 /*
  * Write all records so far as a closed session to `path`: into a temporary file in the same folder,
  * which is synced to the disk before it is renamed. An existing file is replaced under the
- * conditions of session_writer_create_again().
+ * conditions of session_writer_create_provisional().
  */
 int session_writer_save_as(struct session_writer *w, const char *path);
 /* Append the index, sync the file to the disk, free the writer. Returns the first error of the

@@ -26,10 +26,13 @@ struct session_writer {
 	struct container_indexer *indexer;
 	struct ring_writer *ring; /* NULL: the file is no ring */
 	bool kept;
-	char *created;	/* the name of a provisional file, which is removed unless it is kept */
-	char *replaces; /* the older session whose place a kept file takes; NULL: none */
-	char *moved;	/* the new name of the older session of a ring; NULL: none */
-	int older;	/* with `replaces`: that file, locked until then */
+	/* the name of a provisional file, which is removed unless it is kept; NULL: none */
+	char *created;
+	/* the older session whose place a kept file takes: by its name, or, if there is no file
+	 * beside it, by its content; NULL: none */
+	char *replaces;
+	char *moved; /* the new name of the older session of a ring; NULL: none */
+	int older;   /* with `replaces`: that file, locked until then */
 };
 
 int write_at(int fd, const void *data, size_t n, uint64_t offset, size_t *done)
@@ -114,8 +117,11 @@ int session_writer_create_ring(struct session_writer **out, const char *path,
 		return -ENAMETOOLONG;
 	moved = session_put_away(path, older);
 	fd = moved < 0 ? moved : session_open_new(path);
-	if (fd < 0)
+	if (fd < 0) {
+		if (moved > 0)
+			rename(older, path);
 		return fd;
+	}
 	w = writer_new(fd);
 	if (!w)
 		return -ENOMEM;
@@ -137,33 +143,64 @@ void session_writer_ring_provisional(struct session_writer *w)
 	w->kept = false;
 }
 
+/* Can a file not be replaced by another one for this reason, so that only its content can? */
+static bool is_fixed(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -EROFS || err == -EBUSY;
+}
+
+/* The same, for a file that exists, is `older`, and is not called by a symbolic link. */
+static int create_replacing(struct session_writer **out, const char *path, int older)
+{
+	char name[PATH_MAX];
+	int fd = session_temporary_beside(path, name), err;
+
+	err = fd >= 0 ? writer_begin(out, fd) : is_fixed(fd) ? session_writer_spool(out, NULL) : fd;
+	if (err) {
+		if (fd >= 0)
+			unlink(name);
+		close(older);
+		return err;
+	}
+	(*out)->older = older;
+	(*out)->replaces = strdup(path);
+	(*out)->created = fd >= 0 ? strdup(name) : NULL;
+	if ((*out)->replaces && (fd < 0 || (*out)->created))
+		return 0;
+	if (fd >= 0)
+		unlink(name);
+	if (!(*out)->replaces)
+		close(older);
+	session_writer_abandon(*out);
+	return -ENOMEM;
+}
+
 int session_writer_create_provisional(struct session_writer **out, const char *path, bool replace)
 {
-	int older = replace ? session_open_target(path, 0) : -ENOENT, fd, err;
-	char name[PATH_MAX], *created = NULL, *replaces = older >= 0 ? strdup(path) : NULL;
+	int fd = replace ? session_open_target(path, 0) : -ENOENT, err;
+	char real[PATH_MAX];
 
-	if (older < 0 && older != -ENOENT)
-		return older;
-	fd = older >= 0 ? session_temporary_beside(path, name) : session_open_new(path);
-	if (fd >= 0)
-		created = strdup(older >= 0 ? name : path);
-	err = fd < 0 ? fd : writer_begin(out, fd);
-	if (!err) {
-		(*out)->created = created;
-		(*out)->replaces = replaces;
-		(*out)->older = older;
-		if (created && (replaces || older < 0))
-			return 0;
-		session_writer_abandon(*out);
-		return -ENOMEM;
+	if (fd >= 0) {
+		if (realpath(path, real))
+			return create_replacing(out, real, fd);
+		err = -errno;
+		close(fd);
+		return err;
 	}
-	if (created)
-		unlink(created);
-	if (older >= 0)
-		close(older);
-	free(created);
-	free(replaces);
-	return err;
+	if (fd == -ENOENT)
+		fd = session_open_new(path);
+	err = fd < 0 ? fd : writer_begin(out, fd);
+	if (err) {
+		if (fd >= 0)
+			unlink(path);
+		return err;
+	}
+	(*out)->created = strdup(path);
+	if ((*out)->created)
+		return 0;
+	unlink(path);
+	session_writer_abandon(*out);
+	return -ENOMEM;
 }
 
 void session_writer_keep(struct session_writer *w)
@@ -184,32 +221,89 @@ static void remove_provisional(struct session_writer *w)
 		session_sync_folder(w->created);
 }
 
-/*
- * Let a kept file take the place of the older session, unless writing it failed: then it is
- * removed, and the older one stays.
- */
-static int take_place(struct session_writer *w, int err)
+/* Append index and end to `fd`, then sync the file to the disk. */
+static int finish(struct session_writer *w, int fd)
 {
-	if (!w->kept || !w->replaces)
-		return err;
-	if (!err && rename(w->created, w->replaces))
+	int err;
+
+	buf_reset(&w->frame);
+	err = container_close_encode(&w->frame, container_indexer_index(w->indexer), w->offset,
+				     w->sequence);
+	if (!err)
+		err = write_whole(fd, w->frame.data, w->frame.len, w->offset);
+	if (!err && fsync(fd) && errno != EINVAL)
 		err = -errno;
+	return err;
+}
+
+static int copy_to(struct session_writer *w, int fd)
+{
+	char *bytes = malloc(COPY_SIZE);
+	uint64_t offset = 0;
+	size_t want;
+	ssize_t n;
+	int err = bytes ? 0 : -ENOMEM;
+
+	while (!err && offset < w->offset) {
+		want = w->offset - offset < COPY_SIZE ? (size_t)(w->offset - offset) : COPY_SIZE;
+		n = pread(w->fd, bytes, want, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			err = n < 0 ? -errno : -EIO;
+		else
+			err = write_whole(fd, bytes, (size_t)n, offset);
+		offset += n > 0 ? (uint64_t)n : 0;
+	}
+	free(bytes);
+	return err;
+}
+
+/* Go on in the older file, whose content is replaced by what there is so far, if that fits. */
+static int move_into_older(struct session_writer *w)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(w->older, &st))
+		return -errno;
+	do
+		err = -posix_fallocate(w->older, 0, (off_t)w->offset);
+	while (err == -EINTR);
+	if (ftruncate(w->older, err ? st.st_size : 0) && !err)
+		err = -errno;
+	if (!err)
+		err = copy_to(w, w->older);
+	if (err)
+		return err;
+	if (w->created)
+		unlink(w->created);
+	free(w->created);
+	w->created = NULL;
+	close(w->fd);
+	w->fd = w->older;
+	return 0;
+}
+
+/* Let a kept file take the place of the older session. */
+static int take_place(struct session_writer *w)
+{
+	int err = !w->created ? -EACCES : rename(w->created, w->replaces) ? -errno : 0;
+	bool moved = is_fixed(err);
+
+	err = moved ? move_into_older(w) : err ? err : session_sync_folder(w->replaces);
+	if (!moved || err)
+		close(w->older);
+	free(w->replaces);
+	w->replaces = NULL;
 	w->kept = !err;
-	return err ? err : session_sync_folder(w->replaces);
+	return err;
 }
 
 int session_writer_keep_now(struct session_writer *w)
 {
-	int err;
-
 	session_writer_keep(w);
-	err = take_place(w, 0);
-	if (err || !w->replaces)
-		return err;
-	close(w->older);
-	free(w->replaces);
-	w->replaces = NULL;
-	return 0;
+	return w->replaces ? take_place(w) : 0;
 }
 
 bool session_writer_take_limited(struct session_writer *w)
@@ -220,8 +314,11 @@ bool session_writer_take_limited(struct session_writer *w)
 int session_writer_spool(struct session_writer **out, const char *folder)
 {
 	char inside[PATH_MAX], name[PATH_MAX];
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd;
 
+	if (!folder)
+		folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return writer_begin(out, fd);
 	/* Not every file system supports O_TMPFILE. */
@@ -279,51 +376,16 @@ int session_writer_append(struct session_writer *w, const struct record *rec)
 	return w->err;
 }
 
-/* Append index and end to `fd`, then sync the file to the disk. */
-static int finish(struct session_writer *w, int fd)
-{
-	int err;
-
-	buf_reset(&w->frame);
-	err = container_close_encode(&w->frame, container_indexer_index(w->indexer), w->offset,
-				     w->sequence);
-	if (!err)
-		err = write_whole(fd, w->frame.data, w->frame.len, w->offset);
-	if (!err && fsync(fd) && errno != EINVAL)
-		err = -errno;
-	return err;
-}
-
-static int copy_to(struct session_writer *w, int fd)
-{
-	char *bytes = malloc(COPY_SIZE);
-	uint64_t offset = 0;
-	size_t want;
-	ssize_t n;
-	int err = bytes ? 0 : -ENOMEM;
-
-	while (!err && offset < w->offset) {
-		want = w->offset - offset < COPY_SIZE ? (size_t)(w->offset - offset) : COPY_SIZE;
-		n = pread(w->fd, bytes, want, (off_t)offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			err = n < 0 ? -errno : -EIO;
-		else
-			err = write_whole(fd, bytes, (size_t)n, offset);
-		offset += n > 0 ? (uint64_t)n : 0;
-	}
-	free(bytes);
-	return err;
-}
-
 int session_writer_save_as(struct session_writer *w, const char *path)
 {
 	int fd, err = session_check_target(path, 0);
-	char name[PATH_MAX];
+	char name[PATH_MAX], real[PATH_MAX];
 
 	if (err < 0)
 		return err;
+	if (err && !realpath(path, real)) /* a symbolic link stays one */
+		return -errno;
+	path = err ? real : path;
 	fd = session_temporary_beside(path, name);
 	if (fd < 0)
 		return fd;
@@ -366,7 +428,14 @@ int session_writer_close(struct session_writer *w)
 	first = w->err;
 	/* Write the index also after an error: MAX_CLOSE bytes are reserved for it. */
 	err = w->ring ? ring_writer_close(w->ring) : finish(w, w->fd);
-	err = take_place(w, first ? first : err);
+	err = first ? first : err;
+	if (w->kept && w->replaces) {
+		w->kept = !err;
+		if (!err)
+			err = take_place(w);
+		if (!err && !w->created)
+			err = finish(w, w->fd);
+	}
 	session_writer_abandon(w);
 	return err;
 }
