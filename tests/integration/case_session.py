@@ -288,6 +288,23 @@ def nothing_left():
     equal("files on the full disk", os.listdir(disk), ["fill"])
 
 
+@case("a mount point at -o --force: its content is replaced")
+def mount_point():
+    directory = scratch()
+    file, point = (os.path.join(directory, name) for name in ("file", "point"))
+    for path in (file, point):
+        open(path, "w").close()
+    if subprocess.run(["mount", "--bind", file, point], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("cannot mount a file")
+    EXIT.append(lambda: subprocess.run(["umount", point]))
+    for seconds in (0.5, 1):
+        status, program = run_peaktop("record", "-o", point, "--force", "--", "sleep", seconds)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        check("session written to " + point in program.error_text(), program.error_text())
+        replayed(file)
+        equal("files", sorted(os.listdir(directory)), ["file", "point"])
+
+
 @case("diff: two sessions of one program are compared; other programs and operations are refused in one line")
 def differences():
     def session(name, iterations, *options):
