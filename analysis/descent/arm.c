@@ -409,6 +409,8 @@ static void finish(struct descent *d)
 	d->phase = PHASE_DONE;
 	if (!path)
 		d->status = DESCENT_TOO_FEW;
+	else if (descent_compare_saved(d, change_moved_since_saved))
+		d->status = DESCENT_CHANGED;
 	else
 		d->status = limit ? DESCENT_DEPTH_REACHED : DESCENT_ROOT_CAUSE;
 }

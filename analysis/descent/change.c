@@ -17,6 +17,8 @@ enum {
 	DISTANCE = 4,
 };
 
+static const char since_saved[] = "since the session was saved: ";
+
 void change_init(struct change *c, uint64_t low_ns, uint64_t high_ns)
 {
 	memset(c, 0, sizeof(*c));
@@ -24,6 +26,7 @@ void change_init(struct change *c, uint64_t low_ns, uint64_t high_ns)
 	c->high_ns = high_ns;
 	profile_init(&c->start);
 	profile_init(&c->window);
+	profile_init(&c->all);
 }
 
 void change_forget_window(struct change *c)
@@ -188,7 +191,65 @@ bool change_since_saved(struct change *c, const struct profile *saved)
 {
 	struct profile before = *saved, now = c->start;
 
-	return differs(c, &before, &now, "since the session was saved: ");
+	return differs(c, &before, &now, since_saved);
+}
+
+/* Empties the buckets outside of the peak. */
+static void keep_range(const struct change *c, struct profile *p)
+{
+	unsigned int end = c->high_ns ? pt_bucket(c->high_ns) : PT_BUCKETS;
+
+	p->calls = 0;
+	for (unsigned int i = 0; i < PT_BUCKETS; i++) {
+		if (i < pt_bucket(c->low_ns) || i >= end)
+			p->count[i] = 0;
+		p->calls += p->count[i];
+	}
+}
+
+/* Looks for a peak of the range that moved; its shares are to be scaled by those given. */
+static bool find_move(struct change *c, const struct profile *before, const struct profile *now,
+		      double share_before, double share_now)
+{
+	struct compare_item was = {"f0", before, 0, 0}, is = {"f0", now, 0, 0};
+	struct compare_options o;
+	struct compare_pair pair;
+	struct buf words;
+
+	options(&o);
+	compare_profiles(&was, &is, 0, 0, &o, &pair);
+	/* where no peak differs, a comparison of shapes guesses which of them moved */
+	for (unsigned int i = 0; pair.phase == COMPARE_PEAKS && i < pair.nr_reasons; i++) {
+		struct compare_reason r = pair.reason[i];
+
+		if (r.kind != COMPARE_PEAK_MOVED || !is_in_peak(c, r.old_mode_ns))
+			continue;
+		r.before *= share_before;
+		r.after *= share_now;
+		buf_init(&words, sizeof(c->words));
+		if (!compare_reason_words(&words, &r, false))
+			snprintf(c->words, sizeof(c->words), "%s%s", since_saved, words.data);
+		buf_release(&words);
+		return true;
+	}
+	return false;
+}
+
+bool change_moved_since_saved(struct change *c, const struct profile *saved)
+{
+	struct profile before = *saved, now = c->all;
+	double share_before, share_now;
+
+	c->compared = now.calls;
+	blur(&before, c->most_probes_ns);
+	blur(&now, c->most_probes_ns);
+	if (find_move(c, &before, &now, 1, 1))
+		return true;
+	share_before = share_in_peak(c, &before);
+	share_now = share_in_peak(c, &now);
+	keep_range(c, &before);
+	keep_range(c, &now);
+	return find_move(c, &before, &now, share_before, share_now);
 }
 
 void change_settle(struct change *c)
@@ -200,6 +261,8 @@ void change_probes(struct change *c, uint64_t probes_ns)
 {
 	if (probes_ns > c->probes_ns)
 		c->probes_ns = probes_ns;
+	if (probes_ns > c->most_probes_ns)
+		c->most_probes_ns = probes_ns;
 }
 
 void change_add(struct change *c, const struct profile *delta, uint64_t enough, uint64_t probes_ns)
@@ -208,6 +271,7 @@ void change_add(struct change *c, const struct profile *delta, uint64_t enough, 
 		return;
 	if (!c->fixed || c->start.calls < enough) {
 		profile_merge(&c->start, delta);
+		profile_merge(&c->all, delta);
 		return;
 	}
 	if (c->skip) {
@@ -216,6 +280,7 @@ void change_add(struct change *c, const struct profile *delta, uint64_t enough, 
 	}
 	change_probes(c, probes_ns);
 	profile_merge(&c->window, delta);
+	profile_merge(&c->all, delta);
 	if (c->window.calls >= MIN_WINDOW && c->window.calls >= 2 * enough)
 		compare(c);
 }

@@ -14,7 +14,10 @@ struct change {
 	uint64_t low_ns, high_ns; /* the peak: low <= latency < high; 0, 0: the whole profile */
 	struct profile start;	  /* calls until the first call sites were armed */
 	struct profile window;	  /* calls since the last comparison */
+	struct profile all;	  /* all calls that went to `start` or to a window */
+	uint64_t compared;	  /* calls of `all` when it was last compared with a session */
 	uint64_t probes_ns;	  /* the largest correction for probes in one call of the window */
+	uint64_t most_probes_ns;  /* ... and in any call */
 	bool fixed;		  /* sites were armed: `start` does not grow any more */
 	unsigned int strikes;	  /* windows in a row that differ */
 	unsigned int
@@ -42,6 +45,12 @@ void change_forget_window(struct change *c);
  * differ; `words` then describes the difference.
  */
 bool change_since_saved(struct change *c, const struct profile *saved);
+/*
+ * Compares all calls until now with the saved profile, which tells of a rare peak what the start
+ * profile has too few calls for. Returns true if the peak has moved, within its range or out of it;
+ * one that has only become rarer may come back. `words` then says where to.
+ */
+bool change_moved_since_saved(struct change *c, const struct profile *saved);
 /* Lets change_seen() return true from now on. */
 void change_settle(struct change *c);
 /*

@@ -68,6 +68,8 @@ static void end(struct descent *d, enum descent_status status)
 {
 	if (d->phase == PHASE_DONE || d->phase == PHASE_IDLE)
 		return;
+	if (status == DESCENT_ROOT_CAUSE && descent_compare_saved(d, change_moved_since_saved))
+		status = DESCENT_CHANGED;
 	d->phase = PHASE_DONE;
 	d->status = status;
 }
@@ -134,15 +136,9 @@ static int begin_when_ready(struct descent *d)
 {
 	if (d->phase != PHASE_START || d->change.start.calls < d->ask.start_ops)
 		return 0;
-	if (d->ask.resumes) {
-		if (!d->saved_start.calls)
-			return 0;
-		if (change_since_saved(&d->change, &d->saved_start)) {
-			d->changed_since_saved = true;
-			if (d->ask.resumes != DESCENT_RESUMES_ANYWAY)
-				change_settle(&d->change);
-		}
-	}
+	if (d->ask.resumes && !d->saved_start.calls)
+		return 0;
+	descent_compare_saved(d, change_since_saved);
 	if (change_seen(&d->change)) {
 		end(d, DESCENT_CHANGED);
 		return 0;
@@ -282,6 +278,8 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 	if (!p.calls)
 		return 0;
 	change_add(&d->change, &p, d->ask.start_ops, r->correction_ns);
+	if (d->phase == PHASE_RUN && d->change.all.calls >= 2 * d->change.compared)
+		descent_compare_saved(d, change_moved_since_saved);
 	if (change_seen(&d->change))
 		end(d, DESCENT_CHANGED);
 	else if (peak_has_moved(d, &p, r->correction_ns))

@@ -346,6 +346,7 @@ struct descent_result {
 	 * with a saved one although the latencies have changed; else "".
 	 */
 	char change[200];
+	bool since_saved; /* the change is one since the saved session */
 	struct descent_sampled sampled;
 	unsigned int nr_callers;			 /* only if f0 is a system call */
 	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */

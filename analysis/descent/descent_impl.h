@@ -103,7 +103,7 @@ struct descent {
 	/* fnode number here, indexed by the number in the session; NULL: nothing restored */
 	uint32_t *restored;
 	struct profile saved_start; /* the start profile of the session; no calls: none */
-	bool changed_since_saved;   /* the present start profile differs from it */
+	bool changed_since_saved;   /* the present calls differ from it */
 	uint32_t nr_targets;
 	uint32_t target[DESCENT_MAX_TARGETS]; /* pids */
 };
@@ -156,6 +156,12 @@ int descent_go_on(struct descent *d);
  * saved session alone be measured again.
  */
 void descent_distrust_ends(struct descent *d);
+/*
+ * resumed.c: compares the calls of this run with the saved profile; change.h. Notes a difference,
+ * and returns true if the descent must end for it.
+ */
+bool descent_compare_saved(struct descent *d,
+			   bool (*compare)(struct change *c, const struct profile *saved));
 /* Arms the present set again, without fnodes that cannot be armed any more and those below them. */
 void descent_arm_rest(struct descent *d);
 

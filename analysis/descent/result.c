@@ -428,6 +428,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 	if (d->ask.sampled)
 		b.latency = ratio((double)d->change.start.sum_ns, (double)d->change.start.calls);
 	out->latency_ns = rounded(b.latency);
+	out->since_saved = d->changed_since_saved;
 	if (out->status == DESCENT_CHANGED || d->changed_since_saved)
 		snprintf(out->change, sizeof(out->change), "%s", d->change.words);
 	out->paths = calloc(MAX_PATHS, sizeof(*out->paths));

@@ -69,3 +69,16 @@ int descent_go_on(struct descent *d)
 	pick_commit(d, &p);
 	return 0;
 }
+
+bool descent_compare_saved(struct descent *d,
+			   bool (*compare)(struct change *c, const struct profile *saved))
+{
+	if (!d->saved_start.calls || d->changed_since_saved ||
+	    !compare(&d->change, &d->saved_start))
+		return false;
+	d->changed_since_saved = true;
+	if (d->ask.resumes == DESCENT_RESUMES_ANYWAY)
+		return false;
+	change_settle(&d->change);
+	return true;
+}

@@ -171,6 +171,91 @@ static void test_a_wrong_price_is_no_change(void **state)
 	assert_true(changes(8 * US, 10 * US, 40 * US));
 }
 
+static uint64_t chance(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 33;
+}
+
+/*
+ * Calls of 500 us, and so many in a thousand of `slow_ns`, or more: one in four of these lasts up
+ * to eight times as long.
+ */
+static void mixed(struct profile *p, unsigned int calls, unsigned int slow, uint64_t slow_ns,
+		  uint64_t *seed)
+{
+	profile_init(p);
+	for (unsigned int i = 0; i < calls; i++) {
+		bool is_slow = chance(seed) % 1000 < slow, is_tail = chance(seed) % 4 == 0;
+		uint64_t ns = is_slow ? slow_ns : 500 * US;
+
+		profile_add(p, is_slow && is_tail ? ns + ns * (chance(seed) % 700) / 100 : ns);
+	}
+}
+
+/* True if the peak of one call in fifty, of 40 ms and more, is said to have moved. */
+static bool moves(unsigned int calls, unsigned int slow, uint64_t slow_ns, uint64_t seed)
+{
+	static struct profile saved, now;
+	static struct change c;
+
+	mixed(&saved, 2000, 20, 40 * MS, &seed);
+	change_init(&c, 39 * MS, UINT64_MAX);
+	mixed(&now, 100, slow, slow_ns, &seed);
+	change_add(&c, &now, 100, 0);
+	c.fixed = true;
+	mixed(&now, calls, slow, slow_ns, &seed);
+	change_add(&c, &now, 100, 0);
+	return change_moved_since_saved(&c, &saved);
+}
+
+/* Two calls of a peak say nothing, forty do: it moved within its range, or out of it. */
+static void test_a_rare_peak_moved(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *words;
+	} now[] = {{200 * MS, "198 ms; it holds 2% of the calls"},
+		   {10 * MS, "10.4 ms; it holds 2% of the calls"}};
+	static struct profile saved, few, more;
+	static struct change c;
+	uint64_t seed = 1;
+
+	for (unsigned int k = 0; k < 2; k++) {
+		mixed(&saved, 1960, 0, 0, &seed);
+		mixed(&few, 98, 0, 0, &seed);
+		more = saved;
+		for (int i = 0; i < 40; i++) {
+			profile_add(&saved, 40 * MS);
+			profile_add(&more, now[k].ns);
+			if (i < 2)
+				profile_add(&few, now[k].ns);
+		}
+		change_init(&c, 39 * MS, UINT64_MAX);
+		change_add(&c, &few, 100, 0);
+		assert_false(change_since_saved(&c, &saved));
+		assert_false(change_moved_since_saved(&c, &saved));
+		c.fixed = true;
+		change_add(&c, &more, 100, 0);
+		assert_true(change_moved_since_saved(&c, &saved));
+		assert_non_null(
+		    strstr(c.words, "since the session was saved: the peak at 41.7 ms moved to "));
+		assert_non_null(strstr(c.words, now[k].words));
+	}
+}
+
+static void test_a_rare_peak_stayed(void **state)
+{
+	for (uint64_t i = 1; i <= 500; i++) {
+		assert_false(moves(200, 20, 40 * MS, i));
+		assert_false(moves(2000, 20, 40 * MS, i));
+		assert_false(moves(8000, 20, 50 * MS, i));  /* a little slower */
+		assert_false(moves(4000, 100, 40 * MS, i)); /* less rare */
+		assert_false(moves(4000, 1, 40 * MS, i));   /* or rarer: it may come back */
+		assert_false(moves(4000, 0, 40 * MS, i));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +265,8 @@ int main(void)
 	    cmocka_unit_test(test_drowned_calls),
 	    cmocka_unit_test(test_noise_is_no_change),
 	    cmocka_unit_test(test_a_wrong_price_is_no_change),
+	    cmocka_unit_test(test_a_rare_peak_moved),
+	    cmocka_unit_test(test_a_rare_peak_stayed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -615,6 +615,45 @@ static void test_resume_compares_distributions(void **state)
 	bench_end(&b);
 }
 
+/* Of a rare peak the start profile tells nothing: the descent ends when enough calls have come. */
+static void test_resume_of_a_rare_peak(void **state)
+{
+	const uint32_t bucket[] = {pt_bucket(1 * MS), pt_bucket(10 * MS)};
+	const uint64_t count[] = {1960, 40};
+	const struct record calls = {.type = REC_SAVED_PROFILE,
+				     .profile = {.op = OP,
+						 .calls = 2000,
+						 .sum_ns = (1960 + 40 * 10) * MS,
+						 .min_ns = 1 * MS,
+						 .max_ns = 10 * MS,
+						 .nr_buckets = 2,
+						 .bucket = bucket,
+						 .count = count}};
+
+	for (int k = 0; k < 4; k++) {
+		bool anyway = k & 1, moved = k & 2;
+		struct record rec = ask_record(true);
+		struct descent_result r;
+		struct bench b;
+
+		bench_begin(&b);
+		chain(&b);
+		rec.descent.resumes = anyway ? DESCENT_RESUMES_ANYWAY : DESCENT_RESUMES;
+		assert_int_equal(feed(&b, &rec), 0);
+		assert_int_equal(feed(&b, &calls), 0);
+		for (int i = 0; i < 30; i++) {
+			profile(&b, 98, 1 * MS);
+			profile(&b, 2, moved ? 60 * MS : 10 * MS);
+		}
+		expect_done(&b, moved && !anyway ? DESCENT_CHANGED : DESCENT_IN_PROGRESS);
+		assert_int_equal(descent_result(b.d, &r), 0);
+		assert_int_equal(r.since_saved, moved);
+		assert_int_equal(!!strstr(r.change, "the peak at 10.4 ms moved to"), moved);
+		descent_result_release(&r);
+		bench_end(&b);
+	}
+}
+
 static void test_bad_fnodes(void **state)
 {
 	struct bench b;
@@ -664,6 +703,7 @@ int main(void)
 	    cmocka_unit_test(test_resume_twice),
 	    cmocka_unit_test(test_resume_of_another_build),
 	    cmocka_unit_test(test_resume_compares_distributions),
+	    cmocka_unit_test(test_resume_of_a_rare_peak),
 	    cmocka_unit_test(test_bad_fnodes),
 	};
 

@@ -41,10 +41,10 @@ static void explain_no_begin(const struct descend_end *e, char *line, size_t n)
 	buf_release(&b);
 }
 
-/* What lets a saved descent go on that ended before it measured anything; "" for other ends. */
+/* What lets a saved descent go on that ended because of what was saved; "" for other ends. */
 static const char *way_out(const struct descend_end *e, const struct descent_result *result)
 {
-	return e->resumes && result->status == DESCENT_CHANGED && !result->rounds
+	return e->resumes && result->status == DESCENT_CHANGED && result->since_saved
 		   ? "; --even-if-changed goes on nevertheless"
 		   : "";
 }
