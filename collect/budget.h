@@ -18,6 +18,12 @@ struct collector;
  */
 enum { BUDGET_FUNCTION_START_NS = 500000000, BUDGET_UNIT_START_NS = 250000000 };
 
+/*
+ * Call sites in the kernel are only probed if the user allows so much: every task of the host
+ * passes them, and with less they are attached so seldom that a descent does not end.
+ */
+enum { BUDGET_INTO_KERNEL_PPM = 100000 };
+
 struct budget {
 	bool began; /* the account is open: targets are known, nothing is attached yet */
 	struct account account;

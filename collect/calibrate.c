@@ -498,10 +498,8 @@ static void calibrate_syscalls(struct collector *c, const struct helper_process 
 	kernel_side_layers(c->kernel, layers);
 }
 
-/*
- * A probe in the kernel's code: at the first instruction of getppid() that the kernel lets probe,
- * behind those at its entry, where it has cheaper means. The program measures its own time.
- */
+/* A probe in the kernel's code: at the first instruction of getppid() that the kernel lets probe,
+ * behind those at its entry, where it has cheaper means. The program measures its own time. */
 static void calibrate_kernel(struct collector *c, const struct helper_process *h)
 {
 	struct pt_site *site = &kernel_side_sites(c->kernel)[1];
@@ -510,7 +508,8 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 	int err = -EILSEQ;
 
 	/* before, a probe on a call by a register returned to a wrong address (f5d03da48d06) */
-	if (!kernel_side_has_kprobes(c->kernel) || !kernel_at_least(6, 7))
+	if (!kernel_side_has_kprobes(c->kernel) || !kernel_at_least(6, 7) ||
+	    c->options->budget_ppm < BUDGET_INTO_KERNEL_PPM)
 		return;
 	*site = (struct pt_site){.fuse = UINT64_MAX};
 	for (uint64_t at = KERNEL_ENTRY; at < KERNEL_ENTRY + KERNEL_LOOK && err; at++)
