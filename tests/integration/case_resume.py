@@ -314,8 +314,8 @@ def changed():
         document = resume(path, "-p", after.pid, status=1)
     equal("status", document["status"], "distribution changed")
     equal("rounds", document["rounds"], 0)
-    # the old peak that is gone, or the new one: whichever is told first
-    check(any("since the session was saved:" in note and "peak at" in note for note in document["notes"]), document["notes"])
+    # the old peak that is gone, its share, or the new one: whichever is told first
+    check(any(re.search("since the session was saved:.*(peak at|of this peak)", note) for note in document["notes"]), document["notes"])
     # --even-if-changed goes on at the latencies of now, and the answer says what moved
     forced = resume(path, "-p", after.pid, "--even-if-changed")
     equal("status with --even-if-changed (%s)" % told(forced), forced["status"], "root cause found")
