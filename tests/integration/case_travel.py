@@ -89,7 +89,7 @@ def spans():
     recorded(path, 5)
     scripted(path, "end\nkey [\nexpect PAST 0:0\nkey )\nkey )\nkey )\nexpect PAST 0:00-0:0\nkey D Ctrl-U\ntype 0:00-0:59\nkey Enter\n"
                    "expect no change was found\nkey q\nkey Enter\nexpect PAST 0:00-0:0\nkey v\nexpect PAST 0:00-0:0\n"
-                   "expect measured from now on\nkey q 0\nreject PAST\n")
+                   "key G\nexpect measured from now on\nkey q 0\nreject PAST\n")
 
 
 if __name__ == "__main__":
