@@ -211,6 +211,7 @@ static int attach_kprobe(struct attachment *a, int prog, struct perf_event_attr 
 	if (type < 0)
 		return -EOPNOTSUPP;
 	attr->type = (uint32_t)type;
+	/* the perf event is opened on CPU 0, but the probe acts on all CPUs */
 	return attach_single(a, prog, attr, &(struct event_scope){.pid = -1, .cpu = 0}, cookie);
 }
 
@@ -229,8 +230,10 @@ int attach_kernel(struct attachment *a, int prog, const char *function, bool at_
 	int bit = at_return ? event_source(retprobe, "config:%d") : 0;
 	struct perf_event_attr attr = {.config1 = (uint64_t)(uintptr_t)function};
 
-	attr.config = (uint64_t)at_return << (bit & 63);
-	return bit < 0 ? -EOPNOTSUPP : attach_kprobe(a, prog, &attr, cookie);
+	if (bit < 0 || bit > 63)
+		return -EOPNOTSUPP;
+	attr.config = (uint64_t)at_return << bit;
+	return attach_kprobe(a, prog, &attr, cookie);
 }
 
 /* Open an event only to learn whether that is permitted. */
