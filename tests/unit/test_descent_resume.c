@@ -56,6 +56,20 @@ static void chain(struct bench *b)
 	P("a", 9900 * US), P("ab", 9800 * US), P("abc", 9700 * US), P("abcd", 9600 * US),          \
 	    P("ay", 10 * US), P("x", 20 * US)
 
+static void begin_chain(struct bench *b, bool level_by_level)
+{
+	bench_begin(b);
+	chain(b);
+	start(b, level_by_level);
+}
+
+/* A descent along the chain that has seen so many calls. */
+static void chain_after(struct bench *b, unsigned int calls)
+{
+	begin_chain(b, true);
+	CALLS(calls, b, 10 * MS, CHAIN_CALL);
+}
+
 static void test_resume(void **state)
 {
 	struct bench b, c;
@@ -63,10 +77,7 @@ static void test_resume(void **state)
 	struct descent_result r;
 	struct descent_progress p;
 
-	bench_begin(&b);
-	chain(&b);
-	start(&b, true);
-	CALLS(45, &b, 10 * MS, CHAIN_CALL);
+	chain_after(&b, 45);
 	assert_non_null(armed(&b, "abc"));
 	assert_null(armed(&b, "abcd"));
 	save(&b, &s);
@@ -129,13 +140,6 @@ static void stop_after(struct bench *b, unsigned int rounds)
 	descent_stop(b->d);
 	act(b);
 	assert_true(b->done);
-}
-
-static void begin_chain(struct bench *b, bool level_by_level)
-{
-	bench_begin(b);
-	chain(b);
-	start(b, level_by_level);
 }
 
 static void resume_chain(struct bench *b, const struct saved *s, bool level_by_level)
@@ -333,10 +337,7 @@ static void test_resume_of_a_finished_one(void **state)
 	struct bench b, c;
 	struct saved s;
 
-	bench_begin(&b);
-	chain(&b);
-	start(&b, true);
-	CALLS(80, &b, 10 * MS, CHAIN_CALL);
+	chain_after(&b, 80);
 	expect_done(&b, DESCENT_ROOT_CAUSE);
 	save(&b, &s);
 	bench_begin(&c);
@@ -520,10 +521,7 @@ static void test_resume_of_another_build(void **state)
 	struct bench b, c;
 	struct saved s;
 
-	bench_begin(&b);
-	chain(&b);
-	start(&b, true);
-	CALLS(80, &b, 10 * MS, CHAIN_CALL);
+	chain_after(&b, 80);
 	save(&b, &s);
 	bench_begin(&c);
 	site(&c, '0', 'p')->flags = CALL_SITE_NORETURN; /* its sites lie elsewhere */
@@ -575,10 +573,7 @@ static void test_resume_compares_distributions(void **state)
 	struct descent_result r;
 	struct saved s;
 
-	bench_begin(&b);
-	chain(&b);
-	start(&b, true);
-	CALLS(45, &b, 10 * MS, CHAIN_CALL);
+	chain_after(&b, 45);
 	save(&b, &s);
 	bench_begin(&same);
 	chain(&same);

@@ -10,17 +10,6 @@
 
 enum { RING = 1 << 20, SLICES = 3000, BUCKETS = 350 };
 
-static int ring_teardown(void **state)
-{
-	char older[160];
-
-	snprintf(older, sizeof(older), "%s.1", path);
-	unlink(older);
-	return teardown(state);
-}
-
-#define ring_test(name) cmocka_unit_test_setup_teardown(name, setup, ring_teardown)
-
 static struct record tick(uint64_t i)
 {
 	struct record rec = {.type = REC_TICK};

@@ -10,17 +10,6 @@
 #define S (1000 * MS)
 enum { RING = 4 << 20, MINUTE = 60, LIMIT_NS = 1000 };
 
-static int ring_teardown(void **state)
-{
-	char older[160];
-
-	snprintf(older, sizeof(older), "%s.1", path);
-	unlink(older);
-	return teardown(state);
-}
-
-#define ring_test(name) cmocka_unit_test_setup_teardown(name, setup, ring_teardown)
-
 /* The next long write fails half-way. */
 static enum { WHOLE, HALF, FAIL } next_write;
 enum { LONG = 1000 };

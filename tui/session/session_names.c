@@ -40,6 +40,21 @@ static int lock(int fd)
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
+/* Lock a file that was created as `fd` (-1: with errno); remove it if that fails. */
+static int lock_new(int fd, const char *path)
+{
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = lock(fd);
+	if (!err)
+		return fd;
+	unlink(path);
+	close(fd);
+	return err;
+}
+
 int session_open_target(const char *path, int flags)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags), err;
@@ -57,16 +72,7 @@ int session_open_target(const char *path, int flags)
 
 int session_open_new(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
-
-	if (fd < 0)
-		return -errno;
-	err = lock(fd);
-	if (!err)
-		return fd;
-	unlink(path);
-	close(fd);
-	return err;
+	return lock_new(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), path);
 }
 
 int session_check_target(const char *path, int flags)
@@ -93,19 +99,8 @@ int session_temporary_beside(const char *path, char name[PATH_MAX])
 	const char *slash = strrchr(path, '/');
 	int n = snprintf(name, PATH_MAX, "%.*s.peaktop-XXXXXX", slash ? (int)(slash + 1 - path) : 0,
 			 path);
-	int fd, err;
 
-	if (n >= PATH_MAX)
-		return -ENAMETOOLONG;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = lock(fd);
-	if (!err)
-		return fd;
-	unlink(name);
-	close(fd);
-	return err;
+	return n >= PATH_MAX ? -ENAMETOOLONG : lock_new(mkostemp(name, O_CLOEXEC), name);
 }
 
 int session_sync_folder(const char *path)
