@@ -23,6 +23,8 @@ enum { BUDGET_FUNCTION_START_NS = 500000000, BUDGET_UNIT_START_NS = 250000000 };
  * passes them, and with less they are attached so seldom that a descent does not end.
  */
 enum { BUDGET_INTO_KERNEL_PPM = 100000 };
+/* What attaching and removing a probe in the kernel costs the host, ns. */
+enum { BUDGET_KERNEL_SWITCH_NS = 200000 };
 
 struct budget {
 	bool began; /* the account is open: targets are known, nothing is attached yet */

@@ -507,7 +507,7 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 	uint64_t probed, hits, program;
 	int err = -EILSEQ;
 
-	/* before, a probe on a call by a register returned to a wrong address (f5d03da48d06) */
+	/* before 6.7 a probe on a call by a register returned to a wrong address (f5d03da48d06) */
 	if (!kernel_side_has_kprobes(c->kernel) || !kernel_at_least(6, 7) ||
 	    c->options->budget_ppm < BUDGET_INTO_KERNEL_PPM)
 		return;

@@ -24,8 +24,8 @@ enum {
 	CODE_CHECK_ROUND_MS = 50, /* at each refill of the tokens */
 	CODE_CHECK_SITES = 1024,  /* compared in one round; more take several rounds */
 	/*
-	 * The same for processes: the files of one have to be opened, which costs as much as twenty
-	 * sites. At one process a millisecond, 256 would have cost a third of a CPU.
+	 * Processes that are compared in one round. Opening the files of one costs as much as
+	 * twenty sites: 256 processes in each round took a third of a CPU.
 	 */
 	CODE_CHECK_PROCESSES = 16,
 	/* The error of a site whose code differs from the file. */
@@ -47,7 +47,7 @@ void code_check_turn(struct collector *c);
 bool code_check_is_used(const struct collector *c);
 /* Forget the sites of a process that has ended or executes another program. */
 void code_check_forget(struct collector *c, pid_t pid);
-/* After all probes are detached. */
 /* The file of this module is about to change: forget its sites, and let go of its uprobes. */
 void code_check_forget_module(struct collector *c, uint32_t module);
+/* After all probes are detached. */
 void code_check_release(struct collector *c);

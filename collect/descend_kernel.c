@@ -18,7 +18,6 @@
 enum {
 	MOST_CREDIT_NS = 20000000, /* of all CPUs */
 	START_CREDIT_NS = 4000000, /* for hits, beside what attaching costs */
-	SWITCH_NS = 200000,	   /* cost of attaching and removing a site, charged to the host */
 	SHARE = 2,		   /* of the host's budget; f0 has the other half */
 	CHECK_NS = 50000000,
 	PAUSE_NS = 60000000,
@@ -38,7 +37,7 @@ const char *descend_kernel_check(const struct collector *c, const struct req_fno
 	struct kernel_place p, q;
 
 	if (!kernel_side_has_kprobes(c->kernel) || !c->cost.kernel)
-		return "this kernel lets nobody probe call sites in its code safely";
+		return "call sites in the kernel are not probed on this host, or with this budget";
 	if (n->end.module != REC_KERNEL_MODULE || n->start.role != SITE_CALL ||
 	    n->end.role != SITE_RETURN || n->only_return || start >= end ||
 	    !kernel_place_of(start, &p) || !kernel_place_of(end, &q) || p.start != q.start)
@@ -92,7 +91,7 @@ static int attach_site(struct collector *c, struct descent_arming *d, struct nod
 		return err;
 	s->link = ++d->links.nr;
 	budget_attached(c, 1);
-	d->kernel_ns -= SWITCH_NS;
+	d->kernel_ns -= BUDGET_KERNEL_SWITCH_NS;
 	return 0;
 }
 
@@ -176,7 +175,7 @@ static int64_t credit_needed(const struct descent_arming *d)
 	int64_t ns = START_CREDIT_NS;
 
 	for (uint32_t i = 0; i < d->nr_sites; i++)
-		ns += d->sites[i].dead ? 0 : SWITCH_NS;
+		ns += d->sites[i].dead ? 0 : BUDGET_KERNEL_SWITCH_NS;
 	return ns;
 }
 

@@ -30,9 +30,8 @@ enum {
 	DRAIN_MAX_MS = 1000,
 	CREDIT_NS = 4000000, /* initial credit */
 	CREDIT_MAX_NS = 20000000,
-	HITS_MIN = 64,	    /* fewest hits until the fuse of a burst blows */
-	SWITCH_NS = 200000, /* cost of attaching and detaching, charged to the host */
-	SHARE = 2,	    /* all kernel functions together get 1/2 of the budget */
+	HITS_MIN = 64, /* fewest hits until the fuse of a burst blows */
+	SHARE = 2,     /* all kernel functions together get 1/2 of the budget */
 };
 
 static void links_release(struct kernel_function *f)
@@ -224,7 +223,7 @@ static void govern_one(struct collector *c, struct kernel_function *f, uint64_t 
 	case FUNCTION_DRAINING:
 		if (age > DRAIN_MAX_MS * MS || !calls_open(c, f, false)) {
 			detach(c, f);
-			f->host_ns -= SWITCH_NS;
+			f->host_ns -= BUDGET_KERNEL_SWITCH_NS;
 		}
 		break;
 	case FUNCTION_OFF:
@@ -263,7 +262,7 @@ bool kernel_function_blown(struct collector *c, uint32_t site, uint64_t at)
 		 * calls */
 		burst_stop(c, f, at);
 		detach(c, f);
-		f->host_ns -= SWITCH_NS;
+		f->host_ns -= BUDGET_KERNEL_SWITCH_NS;
 		return true;
 	}
 	return false;

@@ -17,10 +17,10 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
  * peak of `ask` are shorter than two such steps. The cost of a step is known to some tens of
  * percent only, so the latency of such a call would mostly be the error of that cost.
  */
+bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n);
 /*
  * Returns true if the callees of f0 are functions of the kernel that are probed. They are not if
  * the kernel has no kprobes, or if the calls are so short that probes in them would mostly measure
  * themselves.
  */
 bool armed_set_goes_into_kernel(const struct rec_descent *ask);
-bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n);
