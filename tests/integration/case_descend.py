@@ -200,13 +200,17 @@ def peak_by_latency():
 def no_such_peak():
     t = Shape("descend_chain", 1, 60)
     t.go()
+    saved = os.path.join(scratch(), "no_peak.ptp")
     for seconds in (3, 60):  # until its time is over it waits for such a peak, which needs calls
         status, program = run_peaktop("descend", "-p", t.pid, "-f", "serve", "--peak", 60, "--json", "--max-overhead", 100,
-                                      "--timeout", seconds)
+                                      "--timeout", seconds, "-o", saved, "--force")
         equal("exit status", status, 1)
         document = program.document()
         if document["status"] != "not enough calls":
             break
+    status, replayed = run_peaktop("descend", "-r", saved, "--json")
+    equal("exit status of the replay", status, 1)
+    equal("the replay", replayed.document(), document)
     equal("status", document["status"], "no such peak")
     equal("paths", document["paths"], [])
     check(re.search(r"there is no peak 60; there (is|are) \d+ \(", program.error_text()), program.error_text())

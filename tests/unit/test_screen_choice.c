@@ -55,6 +55,24 @@ static void test_enter_does_not_take_another_process(void **state)
 	harness_free(h);
 }
 
+/* The list of a saved descent begins with processes of its name; a pid that is typed is looked for
+ * among all. */
+static void test_typing_replaces_a_given_filter(void **state)
+{
+	const struct screen_options options = {.root = SCREEN_PICKER, .filter = "nginx"};
+	const struct picker_process list[] = {redis, quiet};
+	struct harness *h = harness_new(0, &options);
+
+	harness_run(h, "wait 0");
+	screen_set_processes(h->screen, list, 2);
+	harness_run(h, "expect filter: ^nginx_\nreject >    1234\ntype 12\nexpect filter: 12_\n"
+		       "expect >    1234\nkey Backspace\nexpect filter: 1_");
+	harness_free(h);
+	h = harness_new(0, &options);
+	harness_run(h, "wait 0\nkey Backspace\ntype x\nexpect filter: ^nginx_");
+	harness_free(h);
+}
+
 static void test_kernel_threads_are_hidden(void **state)
 {
 	const struct picker_process list[] = {redis, kthread};
@@ -300,6 +318,7 @@ int main(void)
 	    cmocka_unit_test(test_the_cursor_stays_on_its_process),
 	    cmocka_unit_test(test_enter_does_not_take_another_process),
 	    cmocka_unit_test(test_kernel_threads_are_hidden),
+	    cmocka_unit_test(test_typing_replaces_a_given_filter),
 	    cmocka_unit_test(test_the_picker_says_what_it_is),
 	    cmocka_unit_test(test_peaks_keep_number_and_choice),
 	    cmocka_unit_test(test_numbers_begin_by_latency),

@@ -255,6 +255,7 @@ static void test_provisional(void **state)
 	do {
 		assert_int_equal(session_writer_create_provisional(&w, path, true), 0);
 		append(w, 0, 10);
+		assert_true(session_writer_older_stays(w));
 		assert_records(50);
 		if (kept)
 			session_writer_keep(w);
@@ -268,6 +269,7 @@ static void test_provisional(void **state)
 	unlink(path);
 	assert_int_equal(session_writer_create_provisional(&w, path, false), 0);
 	assert_int_equal(access(path, F_OK), 0);
+	assert_false(session_writer_older_stays(w));
 	assert_int_equal(session_writer_close(w), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	write_session(50, 1);

@@ -420,6 +420,27 @@ static int no_descent(struct replay *r, const struct options *o)
 	return 0;
 }
 
+/* The descent of a session never began: say why, as the live one did. */
+static void never_began(struct replay *r, struct descend_report *report, const struct options *o)
+{
+	const struct rec_question *asked = driver_question(replay_driver(r));
+	struct descent_question q = {0}; /* without a timeout: this was the last chance */
+	struct rec_descent ask;
+	const struct op *op;
+
+	report->op = asked->op;
+	if (replay_damage(r)[0])
+		return;
+	question_of_record(asked, &q);
+	op = model_op_by_number(report->model, asked->op);
+	report->no_such_peak =
+	    op && op->seen_calls >= q.start_ops &&
+	    choose_descent(report->model, asked->op, &q, 1, &ask) == -ENOENT;
+	fprintf(stderr, "peaktop: %s: %s; begin it with peaktop resume FILE TARGET\n", o->files[0],
+		report->no_such_peak ? "the descent never began, because there is no such peak"
+				     : "not enough calls: the descent never began");
+}
+
 /* Replay a recorded descent: compute its answer again from the records. */
 static int descend_file(struct options *o)
 {
@@ -439,14 +460,8 @@ static int descend_file(struct options *o)
 		return replay_leave(r, verb_killed(report.model, verb_open_replayed(r, o)), 0);
 	if (!report.op && !driver_question(replay_driver(r)))
 		return replay_leave(r, EXIT_NO_ANSWER, no_descent(r, o));
-	if (!report.op) {
-		report.op = driver_question(replay_driver(r))->op;
-		if (!replay_damage(r)[0])
-			fprintf(stderr,
-				"peaktop: %s: not enough calls: the descent never began; begin it "
-				"with peaktop resume FILE TARGET\n",
-				o->files[0]);
-	}
+	if (!report.op)
+		never_began(r, &report, o);
 	err = print_answer(&report, o);
 	status = verb_killed(report.model, descend_status(&report, true));
 	return replay_leave(r, status, err);

@@ -68,6 +68,18 @@ static bool record_wanted(struct front *f, struct record *rec)
 	}
 }
 
+/* Nothing is recorded from now on, because of an error. */
+static void recording_stop(struct front *f, int err)
+{
+	f->stream.recording_error = err;
+	front_message(f, "%s%srecording stopped: %s; the %s",
+		      f->options->output ? f->options->output : "", f->options->output ? ": " : "",
+		      strerror(-err),
+		      session_writer_older_stays(f->stream.recording)
+			  ? "older session stays as it is"
+			  : "session can be opened up to this point");
+}
+
 static void record_append(struct front *f, const struct record *rec)
 {
 	int err;
@@ -80,12 +92,8 @@ static void record_append(struct front *f, const struct record *rec)
 		return;
 	}
 	err = session_writer_append(f->stream.recording, rec);
-	if (!err)
-		return;
-	f->stream.recording_error = err;
-	front_message(f, "%s%srecording stopped: %s; the session can be opened up to this point",
-		      f->options->output ? f->options->output : "", f->options->output ? ": " : "",
-		      strerror(-err));
+	if (err)
+		recording_stop(f, err);
 }
 
 static void feed(struct front *f, const struct record *from)

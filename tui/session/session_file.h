@@ -38,6 +38,8 @@ void session_writer_keep(struct session_writer *w);
 /* The same, but the session takes the place of an older one at once, so that it can be read even if
  * this process is killed. Returns 0 or a negative errno. */
 int session_writer_keep_now(struct session_writer *w);
+/* Is there an older session that keeps its place as long as this one is not kept? */
+bool session_writer_older_stays(const struct session_writer *w);
 /* How much a ring keeps. */
 struct session_ring {
 	uint64_t bytes;	  /* the most that the file may take; 0: as much as keep_ns needs */

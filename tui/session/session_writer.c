@@ -306,6 +306,11 @@ int session_writer_keep_now(struct session_writer *w)
 	return w->replaces ? take_place(w) : 0;
 }
 
+bool session_writer_older_stays(const struct session_writer *w)
+{
+	return w->replaces;
+}
+
 bool session_writer_take_limited(struct session_writer *w)
 {
 	return w->ring && ring_writer_take_limited(w->ring);

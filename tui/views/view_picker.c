@@ -169,8 +169,8 @@ static void filter_changed(struct view_picker *p)
 	arrange(p);
 }
 
-/* Characters go to the filter. While the filter is empty and `/` was not pressed, q and ? are
- * commands. */
+/* Characters go to the filter; the first takes the place of one that the user did not type. While
+ * the filter is empty and `/` was not pressed, q and ? are commands. */
 static bool picker_key(struct view *v, int key)
 {
 	struct view_picker *p = (struct view_picker *)v;
@@ -184,6 +184,9 @@ static bool picker_key(struct view *v, int key)
 		p->typing = key == '/';
 		return true;
 	}
+	if (p->given)
+		n = 0;
+	p->given = false;
 	if (n + 1 < sizeof(p->filter)) {
 		p->filter[n] = (char)key;
 		p->filter[n + 1] = '\0';
@@ -198,6 +201,7 @@ static bool drop_filter(struct view_picker *p, bool all)
 
 	if (!n && !p->typing)
 		return false;
+	p->given = false;
 	if (!n || all)
 		p->typing = false;
 	p->filter[n && !all ? n - 1 : 0] = '\0';
@@ -381,6 +385,7 @@ struct view *view_picker_new(struct screen *s)
 	p->view.screen = s;
 	p->order = BY_CPU;
 	if (s->options.filter) {
+		p->given = true;
 		p->filter[0] = '^';
 		sanitise(p->filter + 1, sizeof(p->filter) - 1, s->options.filter);
 	}

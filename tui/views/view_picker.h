@@ -32,6 +32,7 @@ struct view_picker {
 	enum picker_order order;
 	bool reverse;
 	char filter[FILTER_MAX];
+	bool given;  /* the user has not typed the filter */
 	bool typing; /* `/` was pressed: every character goes to the filter */
 };
 
