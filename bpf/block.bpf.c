@@ -100,20 +100,28 @@ int BPF_PROG(on_block_done, struct request *rq)
 
 /* ---- profiles */
 
-INLINE void request_seen(struct request *rq)
+INLINE void request_seen(struct request *rq, u32 event)
 {
 	struct pt_control *c = the_control();
 	u64 id = bpf_get_current_pid_tgid(), key = (u64)rq;
-	struct pt_request q = {};
+	struct pt_request q = {}, *seen;
 
-	if (!c || !(c->layers & ON_BLOCK) || !is_target(c, id >> 32))
+	if (!c || !(c->layers & ON_BLOCK))
 		return;
-	if (bpf_map_lookup_elem(&requests, &key))
+	/* a worker of the kernel may issue what a target has submitted */
+	seen = bpf_map_lookup_elem(&requests, &key);
+	if (seen) {
+		if (event == REQUEST_ISSUED)
+			seen->issued = bpf_ktime_get_ns();
+		return;
+	}
+	if (!is_target(c, id >> 32))
 		return;
 	count_hit(PT_HIT_BLOCK);
 	/* record a request from outside of a phase, too, or its next step would be taken for
 	 * its start */
 	q.start = bpf_ktime_get_ns();
+	q.issued = event == REQUEST_ISSUED ? q.start : 0;
 	if (!counts_now(c, id >> 32, (u32)id) || !gate_is_open(c, GATE_BLOCK, q.start))
 		q.start = 0;
 	q.sector = rq->__sector;
@@ -131,7 +139,7 @@ INLINE int request_step(struct request *rq, u32 event)
 
 	if (waits_on(c))
 		request_follow(c, rq, event);
-	request_seen(rq);
+	request_seen(rq, event);
 	return 0;
 }
 
@@ -153,6 +161,16 @@ int BPF_PROG(on_block_issue, struct request *rq)
 	return request_step(rq, REQUEST_ISSUED);
 }
 
+/* Count the parts of a request: until it was issued to the device, and from then on. */
+NOINLINE int request_parts_count(struct pt_control *c, struct pt_request *q, u64 now)
+{
+	if (!q->issued || c->slot_block_queue >= PT_SLOTS || c->slot_block_device >= PT_SLOTS)
+		return 0;
+	hist_count(c, c->slot_block_queue, q->issued - q->start);
+	hist_count(c, c->slot_block_device, now - q->issued);
+	return 0;
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int bytes)
 {
@@ -172,6 +190,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	count_hit(PT_HIT_BLOCK);
 	if (q->start && counts_still(c, q->start) && c->slot_block && c->slot_block < PT_SLOTS) {
 		ns = hist_count(c, c->slot_block, now - q->start);
+		request_parts_count(c, q, now);
 		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);
 		if (r) {
 			r->known = KNOWN_RET | KNOWN_ARG0 * 0xf;

@@ -427,7 +427,8 @@ struct pt_thread {
 enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
 
 struct pt_request {
-	pt_u64 start; /* 0: not counted: began outside of a phase or with the gate closed */
+	pt_u64 start;  /* 0: not counted: began outside of a phase or with the gate closed */
+	pt_u64 issued; /* to the device, the last time; 0: not yet, or this was not seen */
 	pt_u64 sector;
 	pt_u32 tgid, tid;
 	pt_u32 bytes;
@@ -460,6 +461,7 @@ struct pt_control {
 	pt_u32 layers;	/* 1 << enum layer */
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
+	pt_u32 slot_block_queue, slot_block_device; /* parts of slot_block */
 	pt_u32 nr_cpus;
 	pt_u32 sys_burst, sched_burst; /* number of the burst; state of older bursts is ignored */
 	pt_u32 hist_mask; /* number of the shards of a histogram, which is a power of two, less 1 */

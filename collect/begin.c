@@ -189,6 +189,8 @@ int collector_begin(struct collector *c)
 	if (front_is_gone(c))
 		return -EPIPE;
 	control->slot_block = control->next_slot++;
+	control->slot_block_queue = control->next_slot++;
+	control->slot_block_device = control->next_slot++;
 	control->slot_lock = control->next_slot++;
 	control->slot_runqueue = control->next_slot++;
 	for (uint32_t s = 0; s < PT_SLOTS; s++)

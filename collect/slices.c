@@ -55,11 +55,13 @@ void slots_announce(struct collector *c)
 		const char *name;
 	} fixed[] = {
 	    {offsetof(struct pt_control, slot_block), LAYER_BLOCK, "block"},
+	    {offsetof(struct pt_control, slot_block_queue), LAYER_BLOCK, "block:queue"},
+	    {offsetof(struct pt_control, slot_block_device), LAYER_BLOCK, "block:device"},
 	    {offsetof(struct pt_control, slot_lock), LAYER_LOCK, "lock"},
 	    {offsetof(struct pt_control, slot_runqueue), LAYER_RUNQUEUE, "runqueue"},
 	};
 
-	for (unsigned int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
 		uint32_t slot = *(uint32_t *)((char *)control + fixed[i].at);
 
 		if (slot && slot < PT_SLOTS && !c->slots[slot].op)

@@ -61,15 +61,24 @@ def one_syscall():
     equal("calls", operation(document, "syscall:nanosleep")["calls"], truth["nanosleep"])
 
 
-@case("block requests of O_DIRECT reads and of fsync")
+@case("block requests of O_DIRECT reads and of fsync, and their time before and at the device")
 def block():
-    truth, document = layer_run("blockio", "-f", "block", args=[800, 40])
-    ops = [op for op in document["operations"] if op["layer"] == "block"]
-    check(ops, "no block operation; notes: %s" % "; ".join(document["notes"]))
-    calls = sum(op["calls"] for op in ops)
-    between("requests", calls, truth["direct_read"]["calls"],
+    truth, document = layer_run("blockio", "-f", "block", "-f", "block:queue", "-f", "block:device", args=[800, 40])
+    ops = by_name(document, "block")
+    check("block" in ops, "no block operation; notes: %s" % "; ".join(document["notes"]))
+    whole, device, queue = (ops[name] for name in ("block", "block:device", "block:queue"))
+    between("requests", whole["calls"], truth["direct_read"]["calls"],
             truth["direct_read"]["calls"] + truth["synced_write"]["calls"] * 12)
-    check(all(op["min_ns"] > 0 for op in ops if op["calls"]), "a request took no time")
+    between("requests issued", device["calls"], truth["direct_read"]["calls"], whole["calls"])
+    equal("requests that waited to be issued", queue["calls"], device["calls"])
+    check(whole["min_ns"] > 0 and device["min_ns"] > 0, "a request took no time")
+    between("the time of the parts", queue["total_ns"] + device["total_ns"], device["total_ns"], whole["total_ns"])
+
+
+@case("without its parts, a request is one operation")
+def block_whole():
+    _, document = layer_run("blockio", "-f", "block", args=[40, 4])
+    equal("operations", [op["name"] for op in document["operations"] if op["layer"] == "block"], ["block"])
 
 
 @live("run-queue delay of two spinners on one CPU")

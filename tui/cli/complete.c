@@ -116,9 +116,14 @@ static void offer_function(void *ctx, const char *name)
 static void offer_operations(const struct completion *c)
 {
 	static const char *const plain[][2] = {
-	    {"syscalls", "all system calls"},	  {"syscall:", "one system call"},
-	    {"block", "block requests"},	  {"lock", "waits for contended locks"},
-	    {"runqueue", "waits for a free CPU"}, {"kernel:", "a kernel function"},
+	    {"syscalls", "all system calls"},
+	    {"syscall:", "one system call"},
+	    {"block", "block requests"},
+	    {"lock", "waits for contended locks"},
+	    {"runqueue", "waits for a free CPU"},
+	    {"kernel:", "a kernel function"},
+	    {"block:queue", "block requests before their device"},
+	    {"block:device", "block requests at their device"},
 	};
 	char text[SYSCALL_NAME + 8];
 	pid_t pid;

@@ -32,10 +32,8 @@ static bool word_parse(struct op_spec *op, const char *text)
 	static const struct {
 		const char *word;
 		enum op_kind kind;
-	} words[] = {{"syscalls", OP_ALL_SYSCALLS},
-		     {"block", OP_BLOCK},
-		     {"lock", OP_LOCK},
-		     {"runqueue", OP_RUNQUEUE}};
+	} words[] = {{"syscalls", OP_ALL_SYSCALLS}, {"block", OP_BLOCK}, {"block:queue", OP_BLOCK},
+		     {"block:device", OP_BLOCK},    {"lock", OP_LOCK},	 {"runqueue", OP_RUNQUEUE}};
 
 	*op = (struct op_spec){.text = text, .kind = OP_FUNCTION};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

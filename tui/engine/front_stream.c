@@ -25,7 +25,7 @@ static const char *requested_by(const struct front *f, const struct rec_op *op)
 		if ((s->kind == OP_ALL_SYSCALLS && op->layer == LAYER_SYSCALL) ||
 		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL &&
 		     !strcmp(s->name, op->label)) ||
-		    (s->kind == OP_BLOCK && op->layer == LAYER_BLOCK) ||
+		    (s->kind == OP_BLOCK && !strcmp(s->text, op->label)) ||
 		    (s->kind == OP_LOCK && op->layer == LAYER_LOCK) ||
 		    (s->kind == OP_RUNQUEUE && op->layer == LAYER_RUNQUEUE))
 			return s->text;
