@@ -110,7 +110,8 @@ INLINE void request_seen(struct request *rq, u32 event)
 		return;
 	/* a worker of the kernel may issue what a target has submitted */
 	seen = bpf_map_lookup_elem(&requests, &key);
-	if (seen) {
+	/* what was open when the layer was off may have ended unseen */
+	if (seen && (!seen->start || gate_is_open(c, GATE_BLOCK, seen->start))) {
 		if (event == REQUEST_ISSUED)
 			seen->issued = bpf_ktime_get_ns();
 		return;
@@ -188,7 +189,8 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 	if (!q || rq->__data_len > bytes)
 		return 0;
 	count_hit(PT_HIT_BLOCK);
-	if (q->start && counts_still(c, q->start) && c->slot_block && c->slot_block < PT_SLOTS) {
+	if (gate_is_open(c, GATE_BLOCK, q->start) && counts_still(c, q->start) && c->slot_block &&
+	    c->slot_block < PT_SLOTS) {
 		ns = hist_count(c, c->slot_block, now - q->start);
 		request_parts_count(c, q, now);
 		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);

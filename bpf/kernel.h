@@ -394,6 +394,16 @@ struct gendisk {
 struct request_queue {
 	struct gendisk *disk;
 };
+struct io_cqe {
+	__s32 res;
+	int fd; /* until the completion */
+};
+
+struct io_kiocb {
+	u8 opcode;
+	struct io_cqe cqe;
+};
+
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;

@@ -91,7 +91,30 @@ MAP(HASH, chosen, u32, u32, PT_CHOSEN);
 
 MAP(HASH, phases, u32, struct pt_phase, PT_TARGETS);
 
+struct pt_request {
+	pt_u64 start;  /* 0: not counted: began outside of a phase or with the gate closed */
+	pt_u64 issued; /* to the device, the last time; 0: not yet, or this was not seen */
+	pt_u64 sector;
+	pt_u32 tgid, tid;
+	pt_u32 bytes;
+	pt_u32 flags;
+	pt_u32 device;
+	pt_u32 spare;
+};
+
+/* A request of an io_uring. */
+struct pt_uring {
+	pt_u64 start;
+	pt_u32 tgid, tid;
+	pt_u32 burst; /* of the system calls */
+	pt_u32 opcode;
+	pt_s32 fd;
+	pt_u32 spare;
+};
+
 MAP(LRU_HASH, requests, u64, struct pt_request, 8192);
+
+MAP(LRU_HASH, urings, u64, struct pt_uring, 16384);
 
 SHARED_ARRAY(fnodes, struct pt_fnode, PT_FNODES);
 

@@ -50,10 +50,22 @@ enum {
 	KNOWN_RUNQUEUE = 1 << 11,
 	KNOWN_INTERRUPTS = 1 << 12,
 };
-enum { ON_SYSCALL = 1 << 0, ON_BLOCK = 1 << 3, ON_LOCK = 1 << 4, ON_RUNQUEUE = 1 << 5 };
+enum {
+	ON_SYSCALL = 1 << 0,
+	ON_BLOCK = 1 << 3,
+	ON_LOCK = 1 << 4,
+	ON_RUNQUEUE = 1 << 5,
+};
 /* Values of enum layer, as indices of gate_ns. Functions have their own gates
  * (pt_site.closed). */
-enum { GATE_SYSCALL = 0, GATE_KERNEL = 2, GATE_BLOCK = 3, GATE_LOCK = 4, GATE_RUNQUEUE = 5 };
+enum {
+	GATE_SYSCALL = 0,
+	GATE_KERNEL = 2,
+	GATE_BLOCK = 3,
+	GATE_LOCK = 4,
+	GATE_RUNQUEUE = 5,
+	GATE_URING = 6,
+};
 
 INLINE struct pt_control *the_control(void)
 {
@@ -352,6 +364,20 @@ INLINE struct pt_record_sample *sample_begin(struct pt_control *c, u32 slot, u32
 	r->head.at = start;
 	r->latency = ns;
 	return r;
+}
+
+/* The slot of an operation, allotted on first use; 0: none is left. */
+INLINE u32 slot_allotted(struct pt_control *c, u32 *of)
+{
+	u32 slot = *of, was;
+
+	if (slot)
+		return slot;
+	slot = __sync_fetch_and_add(&c->next_slot, 1);
+	if (slot >= PT_SLOTS)
+		return 0;
+	was = __sync_val_compare_and_swap(of, 0, slot);
+	return was ? was : slot;
 }
 
 /* Compute how the thread's counters changed since `from`. Returns which of them are valid

@@ -26,6 +26,7 @@ typedef __s64 pt_s64;
 enum {
 	PT_SLOTS = 256,	   /* operations with a histogram; slot 0 means none */
 	PT_SYSCALLS = 512, /* system call numbers with an operation of their own */
+	PT_URING_OPS = 64, /* the same of operations of io_uring */
 	PT_MAX_SHARDS = 8, /* copies of a histogram, so that CPUs do not share cache lines */
 	PT_SITES = 4096,   /* entries of the site table */
 	PT_ACTIVATIONS = 16384,
@@ -426,17 +427,6 @@ struct pt_thread {
 /* What a thread did while another one waited for it. */
 enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
 
-struct pt_request {
-	pt_u64 start;  /* 0: not counted: began outside of a phase or with the gate closed */
-	pt_u64 issued; /* to the device, the last time; 0: not yet, or this was not seen */
-	pt_u64 sector;
-	pt_u32 tgid, tid;
-	pt_u32 bytes;
-	pt_u32 flags;
-	pt_u32 device;
-	pt_u32 spare;
-};
-
 /* Samples of the program counter of a process, and how many fell between `low` and `high`. */
 struct pt_share {
 	pt_u64 low, high;
@@ -512,6 +502,8 @@ struct pt_control {
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
 	struct pt_sought sought; /* what the iterator over files looks for */
 	pt_u32 sys_slot[PT_SYSCALLS];
+	pt_u32 uring_slot[PT_URING_OPS];
+	pt_u32 uring_open; /* requests of this burst of the system calls */
 	/* Calls of this operation that take longer are sent. 0: not known, see `keep`. */
 	pt_u64 keep_ns[PT_SLOTS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */

@@ -8,22 +8,11 @@
 enum { SYS_MMAP = 9, SYS_MPROTECT = 10, PROT_CODE = 4, SYS_FUTEX = 202 };
 enum { FUTEX_COMMAND = 127, FUTEX_WAIT_OP = 0, FUTEX_LOCK_PI_OP = 6, FUTEX_LOCK_PI2_OP = 13 };
 
-/* The slot of a system call, allotted on first use; 0: none is left. */
+/* The slot of a system call; 0: none is left. */
 INLINE u32 syscall_slot(struct pt_control *c, u64 nr)
 {
-	u32 slot, was;
-
 	HIDE(nr);
-	if (nr >= PT_SYSCALLS)
-		return 0;
-	slot = c->sys_slot[nr];
-	if (slot)
-		return slot;
-	slot = __sync_fetch_and_add(&c->next_slot, 1);
-	if (slot >= PT_SLOTS)
-		return 0;
-	was = __sync_val_compare_and_swap(&c->sys_slot[nr], 0, slot);
-	return was ? was : slot;
+	return nr < PT_SYSCALLS ? slot_allotted(c, &c->sys_slot[nr]) : 0;
 }
 
 /* True if calls of this number are observed by a descent, or kept if they are slow. */

@@ -69,17 +69,21 @@ struct collector_loop {
 
 static void set_layers(struct collector *c, uint32_t mask)
 {
-	uint32_t want = mask & ~(1u << LAYER_FUNCTION);
+	uint32_t want = mask & ~(1u << LAYER_FUNCTION), before = c->layers, missing;
 
 	c->slice.layers |= c->layers;
 	c->layers = want;
-	units_layers(c);
+	units_layers_begin(c, want & ~before);
+	missing = want & ~c->layers;
+	/* where all layers are wanted, few programs use this one */
+	if (want != 1u << LAYER_URING)
+		missing &= ~(1u << LAYER_URING);
 	for (unsigned int l = 0; l < LAYER_MAX; l++) {
 		static const char *const names[] = {
-		    "system calls",   "functions", "kernel functions",
-		    "block requests", "locks",	   "run queue"};
+		    "system calls", "functions", "kernel functions",	"block requests",
+		    "locks",	    "run queue", "requests of io_uring"};
 
-		if ((want & ~c->layers) & 1u << l)
+		if (missing & 1u << l)
 			send_note(c, NOTE_WARNING,
 				  "cannot measure %s on this kernel; see peaktop doctor", names[l]);
 	}

@@ -13,6 +13,8 @@ uint32_t kernel_side_available(const struct kernel_side *k)
 		const struct layer_link *l = &k->links[i];
 		bool optional = l->prog == k->skel->progs.on_block_start ||
 				l->prog == k->skel->progs.on_block_insert ||
+				l->prog == k->skel->progs.on_uring_submit ||
+				l->prog == k->skel->progs.on_uring_submit_sqe ||
 				l->prog == k->skel->progs.on_contention_begin ||
 				l->prog == k->skel->progs.on_contention_end ||
 				(l->layers & KERNEL_SIDE_DESCENT);

@@ -20,6 +20,10 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 	const char *name = strchr(bpf_program__section_name(l->prog), '/');
 	char type[80];
 
+	/* before Linux 5.19 the arguments of the tracepoints of io_uring are others */
+	if (l->layers == 1u << LAYER_URING &&
+	    btf__find_by_name_kind(types, "io_cqe", BTF_KIND_STRUCT) <= 0)
+		return false;
 	snprintf(type, sizeof(type), "btf_trace_%s", name ? name + 1 : "");
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;
 }
@@ -72,6 +76,7 @@ void links_declare(struct kernel_side *k)
 	const uint32_t syscalls = 1u << LAYER_SYSCALL | KERNEL_SIDE_USER_LOCKS | KERNEL_SIDE_PHASES,
 		       sched = 1u << LAYER_RUNQUEUE;
 	const uint32_t block = 1u << LAYER_BLOCK | KERNEL_SIDE_WAITS, lock = 1u << LAYER_LOCK;
+	const uint32_t uring = 1u << LAYER_URING;
 	const uint32_t interrupts =
 	    sched | KERNEL_SIDE_WAITS |
 	    KERNEL_SIDE_DESCENT; /* a call's time in interrupts is sent with its time off the CPU */
@@ -97,6 +102,9 @@ void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_failed, KERNEL_SIDE_TRIES);
 	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_uring_submit, uring);
+	link_declare(k, k->skel->progs.on_uring_submit_sqe, uring);
+	link_declare(k, k->skel->progs.on_uring_complete, uring);
 	descent_links_declare(k);
 	waits_links_declare(k);
 	link_declare(k, k->skel->progs.on_fork, UINT32_MAX);

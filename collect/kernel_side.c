@@ -23,7 +23,8 @@ _Static_assert((int)PT_LAST_HIT < (int)PT_COUNTERS_ROOM, "counters of a CPU");
 _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
 		   SAMPLE_RUNQUEUE == 1 << 11,
 	       "bpf/measure.h repeats enum sample_known");
-_Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5,
+_Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5 &&
+		   LAYER_URING == 6,
 	       "bpf/measure.h repeats enum layer");
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)

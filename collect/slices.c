@@ -15,25 +15,27 @@
 #include <stdlib.h>
 
 #include "analysis/base/syscall_names.h"
+#include "analysis/base/uring_names.h"
 #include "analysis/latency/profile.h"
 
 static void op_send(struct collector *c, uint32_t slot, enum layer layer, const char *name,
 		    const char *label, uint32_t nr)
 {
+	const char *placement = layer == LAYER_SYSCALL ? "system call tracepoints"
+				: layer == LAYER_URING ? "io_uring tracepoints"
+						       : "scheduler, block and lock tracepoints";
+
 	c->slots[slot].op = slot;
 	c->slots[slot].layer = layer;
-	send_record(
-	    c, &(struct record){.type = REC_OP,
-				.op = {.op = slot,
-				       .layer = layer,
-				       .name = name,
-				       .label = label,
-				       .requested = "",
-				       .module = "",
-				       .placement = layer == LAYER_SYSCALL
-							? "system call tracepoints"
-							: "scheduler, block and lock tracepoints",
-				       .syscall_nr = nr}});
+	send_record(c, &(struct record){.type = REC_OP,
+					.op = {.op = slot,
+					       .layer = layer,
+					       .name = name,
+					       .label = label,
+					       .requested = "",
+					       .module = "",
+					       .placement = placement,
+					       .syscall_nr = nr}});
 }
 
 void syscall_op_name(uint32_t nr, char *out, size_t n)
@@ -44,6 +46,16 @@ void syscall_op_name(uint32_t nr, char *out, size_t n)
 		snprintf(out, n, "syscall:%s", known);
 	else
 		snprintf(out, n, "syscall:%u", nr);
+}
+
+static void uring_op_name(uint32_t nr, char *out, size_t n)
+{
+	const char *known = uring_name(nr);
+
+	if (known)
+		snprintf(out, n, "io_uring:%s", known);
+	else
+		snprintf(out, n, "io_uring:%u", nr);
 }
 
 void slots_announce(struct collector *c)
@@ -76,6 +88,15 @@ void slots_announce(struct collector *c)
 			continue;
 		syscall_op_name(nr, name, sizeof(name));
 		op_send(c, slot, LAYER_SYSCALL, name, known ? known : name, nr);
+	}
+	for (uint32_t nr = 0; nr < PT_URING_OPS; nr++) {
+		uint32_t slot = control->uring_slot[nr];
+		char name[64];
+
+		if (!slot || slot >= PT_SLOTS || c->slots[slot].op)
+			continue;
+		uring_op_name(nr, name, sizeof(name));
+		op_send(c, slot, LAYER_URING, name, name, 0);
 	}
 }
 
@@ -250,6 +271,12 @@ static void profile_send(struct collector *c, uint32_t slot, const struct pt_his
 	info->extra_abnormal = info->extra_unseen = 0;
 }
 
+/* Slots of system calls that are not announced yet have no layer. */
+static bool is_measured_with(const struct slot_info *info, enum layer layer)
+{
+	return info->layer == layer || (layer == LAYER_SYSCALL && info->layer == LAYER_URING);
+}
+
 /* Send the period that is over, for all slots that share it. */
 static void cut_send(struct collector *c, enum layer layer, const struct function *f,
 		     struct armed_time *t)
@@ -260,7 +287,7 @@ static void cut_send(struct collector *c, enum layer layer, const struct functio
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		struct slot_info *info = &c->slots[s];
 
-		if (info->op && info->layer == layer && info->function == f && info->cut &&
+		if (info->op && is_measured_with(info, layer) && info->function == f && info->cut &&
 		    hist_ready(&info->last))
 			profile_send(c, s, info->cut, &t->cut, info->cut_spent);
 	}
@@ -281,7 +308,8 @@ void slots_cut(struct collector *c, enum layer layer, const struct function *f,
 	for (uint32_t s = 1; s < slots && s < PT_SLOTS; s++) {
 		struct slot_info *info = &c->slots[s];
 
-		if (info->layer != layer || info->function != f || !hist_ready(&info->cut))
+		if (!is_measured_with(info, layer) || info->function != f ||
+		    !hist_ready(&info->cut))
 			continue;
 		if (info->op || layer == LAYER_SYSCALL)
 			kernel_side_hist(c->kernel, s, true, info->cut);

@@ -40,65 +40,15 @@ enum {
 
 struct governed_unit *unit_of(struct collector *c, enum layer layer)
 {
-	if (layer == LAYER_SYSCALL)
+	if (layer == LAYER_SYSCALL || layer == LAYER_URING)
 		return &c->units[UNIT_SYSCALLS];
 	return layer == LAYER_RUNQUEUE ? &c->units[UNIT_SCHED] : NULL;
 }
 
+/* Requests of io_uring are submitted by system calls, and share their bursts. */
 static uint32_t unit_layers(enum unit u)
 {
-	return u == UNIT_SYSCALLS ? 1u << LAYER_SYSCALL : 1u << LAYER_RUNQUEUE;
-}
-
-/* Open the gate of a layer (`now`) or close it (0): its calls count while the gate is open. */
-static void gate_open(struct collector *c, enum layer layer, uint64_t now)
-{
-	__atomic_store_n(&kernel_side_control(c->kernel)->gate_ns[layer], now, __ATOMIC_SEQ_CST);
-}
-
-/* The layer of a unit that has a gate. Waits for user-space locks belong to the system calls. */
-static enum layer unit_gate(enum unit u)
-{
-	return u == UNIT_SYSCALLS ? LAYER_SYSCALL : LAYER_RUNQUEUE;
-}
-
-static void unit_gate_open(struct collector *c, enum unit u)
-{
-	struct armed_clock now = clock_now(c);
-
-	gate_open(c, unit_gate(u), now.ns);
-	armed_on(&c->units[u].time, now);
-}
-
-static void unit_gate_close(struct collector *c, enum unit u)
-{
-	struct armed_clock now;
-
-	gate_open(c, unit_gate(u), 0);
-	now = clock_now(c);
-	armed_off(&c->units[u].time, now.ns, now);
-}
-
-void gates_open(struct collector *c)
-{
-	const uint64_t now = now_ns();
-
-	gate_open(c, LAYER_KERNEL, now);
-	gate_open(c, LAYER_BLOCK, now);
-	gate_open(c, LAYER_LOCK, now);
-	for (enum unit u = 0; u < UNITS; u++) {
-		if (c->units[u].state == FUNCTION_ON)
-			unit_gate_open(c, u);
-	}
-}
-
-void gates_close(struct collector *c)
-{
-	gate_open(c, LAYER_KERNEL, 0);
-	gate_open(c, LAYER_BLOCK, 0);
-	gate_open(c, LAYER_LOCK, 0);
-	for (enum unit u = 0; u < UNITS; u++)
-		unit_gate_close(c, u);
+	return u == UNIT_SYSCALLS ? 1u << LAYER_SYSCALL | 1u << LAYER_URING : 1u << LAYER_RUNQUEUE;
 }
 
 void units_begin(struct collector *c)
@@ -170,7 +120,9 @@ static bool calls_open(struct collector *c)
 {
 	c->units[UNIT_SYSCALLS].open_calls = 0;
 	kernel_side_threads(c->kernel, count_open, c);
-	return c->units[UNIT_SYSCALLS].open_calls > 0;
+	return c->units[UNIT_SYSCALLS].open_calls > 0 ||
+	       (c->layers & 1u << LAYER_URING &&
+		(int32_t)kernel_side_control(c->kernel)->uring_open > 0);
 }
 
 /* Cost of a unit since the last check, ns: to the targets, and to other processes. */
@@ -267,6 +219,7 @@ static void unit_on(struct collector *c, enum unit u)
 
 	if (u == UNIT_SYSCALLS) {
 		control->sys_burst++;
+		control->uring_open = 0;
 	} else {
 		control->sched_burst++;
 		keep_burst_begins(c);

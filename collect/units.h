@@ -64,6 +64,13 @@ bool units_start(struct collector *c, uint64_t now);
 void units_wake(struct collector *c);
 /* Open the gates of all layers whose unit is armed: calls that begin from now on count. */
 void gates_open(struct collector *c);
+/* Attach the layers that are wanted. Nothing that began before counts for these `layers`. */
+void units_layers_begin(struct collector *c, uint32_t layers);
+/* The layer of a unit that has a gate. Waits for user-space locks belong to the system calls. */
+enum layer unit_gate(enum unit u);
+/* Open or close the gate of an attached unit, and begin or end its measured time. */
+void unit_gate_open(struct collector *c, enum unit u);
+void unit_gate_close(struct collector *c, enum unit u);
 /* Close all gates: calls that begin from now on do not count. */
 void gates_close(struct collector *c);
 /* The unit of a layer; NULL if the layer is not measured in bursts. */

@@ -316,6 +316,7 @@ void model_events_tick(struct model *m, const struct rec_tick *tick)
 	    [LAYER_BLOCK] = "block requests",
 	    [LAYER_LOCK] = "lock waits",
 	    [LAYER_RUNQUEUE] = "run-queue delay",
+	    [LAYER_URING] = "requests of io_uring",
 	};
 	bool recorded[LAYER_MAX] = {false}, sampled[LAYER_MAX] = {false};
 

@@ -203,7 +203,9 @@ struct syscall_arg layer_arg(enum layer layer, unsigned int argument)
 	    {"operation", ARG_BLOCK_OPERATION}, SIZE("bytes"), SIZE("sector"), FLAGS("device")};
 	static const struct syscall_arg lock[6] = {ADDR("lock"), {"kind of lock", ARG_LOCK_KIND}};
 	static const struct syscall_arg queue[6] = {{"queued", ARG_QUEUED}, {"CPU", ARG_FD}};
+	static const struct syscall_arg uring[6] = {{"file descriptor", ARG_FD}};
 	const struct syscall_arg *table = layer == LAYER_BLOCK	    ? block
+					  : layer == LAYER_URING    ? uring
 					  : layer == LAYER_LOCK	    ? lock
 					  : layer == LAYER_RUNQUEUE ? queue
 								    : NULL;

@@ -110,8 +110,7 @@ enum record_type {
 	REQ_STOP,	       /* last slice, then BYE */
 	REQ_GO,		       /* everything is armed: let -- CMD run */
 	REQ_DESCEND,	       /* time these fnodes inside the in-peak calls of an armed function */
-	/* measure this process: if none was named at the start, or if those that were may be
-	   replaced by others (collector_options.restarts) */
+	/* measure this process: none was named, or others may replace it (collector_options) */
 	REQ_TARGET,
 	REQ_PHASES,	      /* which operations begin and end a phase */
 	REQ_THREAD_SNAPSHOTS, /* take snapshots of all threads, once or repeatedly for a walk */
@@ -129,6 +128,7 @@ enum layer {
 	LAYER_BLOCK,
 	LAYER_LOCK,
 	LAYER_RUNQUEUE,
+	LAYER_URING,
 	LAYER_MAX
 };
 

@@ -81,6 +81,27 @@ def block_whole():
     equal("operations", [op["name"] for op in document["operations"] if op["layer"] == "block"], ["block"])
 
 
+@case("requests of an io_uring, by operation")
+def uring():
+    _, program = run_peaktop("doctor", "--json")
+    told = next(c for c in program.document()["checks"] if c["name"] == "io_uring")
+    with open("/sys/kernel/btf/vmlinux", "rb") as f:
+        btf = f.read()
+    equal("doctor about io_uring (%s)" % told, told["ok"], b"btf_trace_io_uring_complete\0" in btf and b"\0io_cqe\0" in btf)
+    if not told["ok"]:
+        raise Skip("io_uring: " + told["remedy"])
+    truth, document = layer_run("uring", "-f", "io_uring", args=[2000, 5])
+    ops = by_name(document, "io_uring")
+    equal("calls", {name: op["calls"] for name, op in ops.items()},
+          {"io_uring:read": truth["read"], "io_uring:timeout": truth["timeout"]})
+    check(ops["io_uring:timeout"]["min_ns"] >= 20000000, "a timeout of 20 ms ended early: %s" % ops["io_uring:timeout"])
+    _, document = layer_run("uring", "-f", "io_uring:timeout", args=[10, 2])
+    equal("operations", [(op["name"], op["calls"]) for op in document["operations"]], [("io_uring:timeout", 2)])
+    status, program = run_peaktop("watch", "-f", "io_uring:reed", "--", "true")
+    equal("exit status", status, 2)
+    check("io_uring has no such operation" in program.error_text(), program.error_text())
+
+
 @live("run-queue delay of two spinners on one CPU")
 def runqueue():
     truth, document = layer_run("spinners", "-f", "runqueue", args=[3])

@@ -123,6 +123,8 @@ static void offer_operations(const struct completion *c)
 	    {"runqueue", "waits for a free CPU"},
 	    {"kernel:", "a kernel function"},
 	    {"block:queue", "block requests before their device"},
+	    {"io_uring", "all requests of io_uring"},
+	    {"io_uring:", "those of one operation"},
 	    {"block:device", "block requests at their device"},
 	};
 	char text[SYSCALL_NAME + 8];

@@ -27,10 +27,6 @@
 #include "tui/views/live_waits.h"
 #include "tui/views/views.h"
 
-/* All layers that the collector can switch on and off. */
-#define LIVE_LAYERS                                                                                \
-	(1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE)
-
 enum { TICK_MS = 250, PROCESSES_MS = 1000 };
 
 struct live {
@@ -222,7 +218,7 @@ static void live_action(struct live *l, const struct screen_action *a)
 		break;
 	case SCREEN_LAYERS:
 		front_layers(l->front, a->layers);
-		screen_set_layers(l->screen, a->layers, LIVE_LAYERS);
+		screen_set_layers(l->screen, a->layers, LAYERS_TRACED);
 		break;
 	case SCREEN_BOOKMARK:
 	case SCREEN_SNAPSHOT_WRITE:
@@ -432,7 +428,7 @@ static int live_open(struct live *l, char *error, size_t n)
 	so.ascii = term_ascii();
 	if (l->front)
 		so.layers = front_layers_now(l->front);
-	so.layers_available = LIVE_LAYERS;
+	so.layers_available = LAYERS_TRACED;
 	l->screen = screen_new(live_model(l), &so, &all_views);
 	l->grid = grid_new(80, 24, so.ascii);
 	if (!l->screen || !l->grid || live_resize(l)) {

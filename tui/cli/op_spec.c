@@ -6,6 +6,7 @@
 
 #include "analysis/base/duration.h"
 #include "analysis/base/syscall_names.h"
+#include "analysis/base/uring_names.h"
 #include "tui/cli/command_line.h"
 
 static int copy(char *out, const char *from, size_t len)
@@ -33,7 +34,8 @@ static bool word_parse(struct op_spec *op, const char *text)
 		const char *word;
 		enum op_kind kind;
 	} words[] = {{"syscalls", OP_ALL_SYSCALLS}, {"block", OP_BLOCK}, {"block:queue", OP_BLOCK},
-		     {"block:device", OP_BLOCK},    {"lock", OP_LOCK},	 {"runqueue", OP_RUNQUEUE}};
+		     {"block:device", OP_BLOCK},    {"lock", OP_LOCK},	 {"runqueue", OP_RUNQUEUE},
+		     {"io_uring", OP_URING}};
 
 	*op = (struct op_spec){.text = text, .kind = OP_FUNCTION};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -43,6 +45,22 @@ static bool word_parse(struct op_spec *op, const char *text)
 		return true;
 	}
 	return false;
+}
+
+/* Parse io_uring:NAME. */
+static int uring_parse(struct op_spec *op, const char *text, char *error, size_t n)
+{
+	const char *name = strchr(text, ':') + 1;
+
+	op->kind = OP_URING;
+	if (!copy(op->name, name, strlen(name)) &&
+	    (uring_number(name) >= 0 || strspn(name, "0123456789") == strlen(name)))
+		return 0;
+	return options_fail(error, n,
+			    "-f %.100s: io_uring has no such operation; give one of those in "
+			    "io_uring_enter(2) in small letters, as in io_uring:read, or io_uring "
+			    "for all",
+			    text);
 }
 
 /* Parse syscall:NAME or kernel:NAME. */
@@ -73,6 +91,8 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 		return 0;
 	if (!strncmp(text, "syscall:", 8) || !strncmp(text, "kernel:", 7))
 		return prefixed_parse(op, text, error, error_size);
+	if (!strncmp(text, "io_uring:", 9))
+		return uring_parse(op, text, error, error_size);
 	if (!strncmp(text, "user:", 5))
 		name = text + 5;
 	at = module_part(name);
@@ -85,7 +105,7 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	if (copy(op->name, name, at ? (size_t)(at - name) : strlen(name)))
 		return options_fail(error, error_size,
 				    "-f '%.100s' is not an operation; give a function, syscalls, "
-				    "syscall:NAME, block, lock or runqueue",
+				    "syscall:NAME, block, lock, runqueue or io_uring",
 				    text);
 	if (at && op->name[0] == '0' && (op->name[1] == 'x' || op->name[1] == 'X')) {
 		op->offset = strtoull(op->name, &end, 16);

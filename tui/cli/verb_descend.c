@@ -328,8 +328,8 @@ static const char *refusal(const struct options *o)
 		break;
 	default:
 		return "descend: -f must be a function of the program or its libraries, "
-		       "syscall:NAME or kernel:FUNC; descending into block, lock and runqueue is "
-		       "not supported";
+		       "syscall:NAME or kernel:FUNC; descending into block, lock, "
+		       "runqueue and io_uring is not supported";
 	}
 	if ((o->question.peak || o->question.peak_high_ns) && o->question.slowest > 0)
 		return "descend: --peak and --slowest cannot be combined; give one of them";
@@ -433,9 +433,8 @@ static void never_began(struct replay *r, struct descend_report *report, const s
 		return;
 	question_of_record(asked, &q);
 	op = model_op_by_number(report->model, asked->op);
-	report->no_such_peak =
-	    op && op->seen_calls >= q.start_ops &&
-	    choose_descent(report->model, asked->op, &q, 1, &ask) == -ENOENT;
+	report->no_such_peak = op && op->seen_calls >= q.start_ops &&
+			       choose_descent(report->model, asked->op, &q, 1, &ask) == -ENOENT;
 	fprintf(stderr, "peaktop: %s: %s; begin it with peaktop resume FILE TARGET\n", o->files[0],
 		report->no_such_peak ? "the descent never began, because there is no such peak"
 				     : "not enough calls: the descent never began");

@@ -50,11 +50,13 @@ static int add_op(struct options *o, char *error, size_t n)
 		return options_fail(error, n,
 				    "--when: more than %d operations given; watch fewer at once",
 				    OPTIONS_MAX_OPS - 1);
-	if (op_spec_parse(op, o->condition.op, why, sizeof(why)) || op->kind == OP_ALL_SYSCALLS)
-		return options_fail(error, n,
-				    "--when '%.200s': position %zu: '%.200s' is not one operation; "
-				    "give a function, syscall:NAME, block, lock or runqueue",
-				    o->when, at, o->condition.op);
+	if (op_spec_parse(op, o->condition.op, why, sizeof(why)) || op->kind == OP_ALL_SYSCALLS ||
+	    (op->kind == OP_URING && !op->name[0]))
+		return options_fail(
+		    error, n,
+		    "--when '%.200s': position %zu: '%.200s' is not one operation; "
+		    "give a function, syscall:NAME, block, lock, runqueue or io_uring:NAME",
+		    o->when, at, o->condition.op);
 	if (is_measured(o, op))
 		return 0;
 	/* what is measured without -f is still measured */

@@ -32,8 +32,6 @@ enum {
 
 static uint32_t layers_of(const struct front_options *fo)
 {
-	const uint32_t all =
-	    1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE;
 	const struct options *o = fo->options;
 	uint32_t mask = 0;
 	bool chains;
@@ -49,7 +47,7 @@ static uint32_t layers_of(const struct front_options *fo)
 	if (chains && !o->nr_ops)
 		return 0;
 	if (fo->all_layers || !o->nr_ops)
-		return all;
+		return LAYERS_TRACED;
 	/* the waits of a call are seen at the scheduler */
 	if (o->verb == VERB_DESCEND)
 		mask |= 1u << LAYER_RUNQUEUE;
@@ -61,6 +59,9 @@ static uint32_t layers_of(const struct front_options *fo)
 			break;
 		case OP_BLOCK:
 			mask |= 1u << LAYER_BLOCK;
+			break;
+		case OP_URING:
+			mask |= 1u << LAYER_URING;
 			break;
 		case OP_LOCK:
 			mask |= 1u << LAYER_LOCK;

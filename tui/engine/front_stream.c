@@ -11,6 +11,26 @@
 #include "tui/engine/wait_driver.h"
 #include "tui/engine/walker.h"
 
+static bool is_meant(const struct op_spec *s, const struct rec_op *op)
+{
+	switch (s->kind) {
+	case OP_ALL_SYSCALLS:
+		return op->layer == LAYER_SYSCALL;
+	case OP_SYSCALL:
+		return op->layer == LAYER_SYSCALL && !strcmp(s->name, op->label);
+	case OP_BLOCK:
+		return !strcmp(s->text, op->label);
+	case OP_URING:
+		return op->layer == LAYER_URING && (!s->name[0] || !strcmp(s->text, op->label));
+	case OP_LOCK:
+		return op->layer == LAYER_LOCK;
+	case OP_RUNQUEUE:
+		return op->layer == LAYER_RUNQUEUE;
+	default:
+		return false;
+	}
+}
+
 /* The OP of the command line that asks for this operation; NULL: it was not asked for, so its
  * records are dropped. */
 static const char *requested_by(const struct front *f, const struct rec_op *op)
@@ -20,15 +40,8 @@ static const char *requested_by(const struct front *f, const struct rec_op *op)
 	if (phases_only(f, op->op))
 		return NULL;
 	for (size_t i = 0; i < o->nr_ops; i++) {
-		const struct op_spec *s = &o->ops[i];
-
-		if ((s->kind == OP_ALL_SYSCALLS && op->layer == LAYER_SYSCALL) ||
-		    (s->kind == OP_SYSCALL && op->layer == LAYER_SYSCALL &&
-		     !strcmp(s->name, op->label)) ||
-		    (s->kind == OP_BLOCK && !strcmp(s->text, op->label)) ||
-		    (s->kind == OP_LOCK && op->layer == LAYER_LOCK) ||
-		    (s->kind == OP_RUNQUEUE && op->layer == LAYER_RUNQUEUE))
-			return s->text;
+		if (is_meant(&o->ops[i], op))
+			return o->ops[i].text;
 	}
 	return op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL || f->all_layers ||
 		       !o->nr_ops

@@ -34,6 +34,7 @@ enum op_kind {
 	OP_OFFSET,
 	OP_KERNEL,
 	OP_BLOCK,
+	OP_URING, /* all requests, or those of operation `name` */
 	OP_LOCK,
 	OP_RUNQUEUE
 };

@@ -318,9 +318,13 @@ void screen_draw_bottom(const struct screen *s, struct grid *g)
 const char *layer_name(enum layer layer)
 {
 	static const char *const names[LAYER_MAX] = {
-	    [LAYER_SYSCALL] = "system calls",	 [LAYER_FUNCTION] = "user functions",
-	    [LAYER_KERNEL] = "kernel functions", [LAYER_BLOCK] = "block requests",
-	    [LAYER_LOCK] = "lock waits",	 [LAYER_RUNQUEUE] = "run-queue delay",
+	    [LAYER_SYSCALL] = "system calls",
+	    [LAYER_FUNCTION] = "user functions",
+	    [LAYER_KERNEL] = "kernel functions",
+	    [LAYER_BLOCK] = "block requests",
+	    [LAYER_LOCK] = "lock waits",
+	    [LAYER_RUNQUEUE] = "run-queue delay",
+	    [LAYER_URING] = "requests of io_uring",
 	};
 
 	return (unsigned int)layer < LAYER_MAX ? names[layer] : "?";

@@ -23,7 +23,8 @@ static void resume(struct screen *s)
 	screen_push(s, s->views->picker(s));
 	s->options.filter = NULL;
 	screen_message(s, NOTE_INFO,
-		       "choose the process in which the descent goes on; type its pid or name, or Ctrl-W for all");
+		       "choose the process in which the descent goes on; type its pid or name, or "
+		       "Ctrl-W for all");
 }
 
 bool screen_replay_request(struct screen *s, enum request request)
