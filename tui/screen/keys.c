@@ -182,7 +182,7 @@ static const struct binding built_in[] = {
     {KEYMAP_MENU, 'j', 0, REQUEST_DOWN},
     {KEYMAP_MENU, SCREEN_KEY_DOWN, 0, REQUEST_DOWN},
     {KEYMAP_MENU, ' ', 0, REQUEST_TOGGLE},
-    {KEYMAP_MENU, '1', '6', REQUEST_TOGGLE},
+    {KEYMAP_MENU, '1', '7', REQUEST_TOGGLE},
     {KEYMAP_MENU, '\r', 0, REQUEST_ACCEPT},
     {KEYMAP_MENU, 27, 0, REQUEST_CANCEL},
     {KEYMAP_MENU, 'q', 0, REQUEST_CANCEL},

@@ -367,7 +367,7 @@ void screen_menu_key(struct screen *s, int key)
 		return;
 	switch (request) {
 	case REQUEST_TOGGLE:
-		toggle_layer(s, key >= '1' && key <= '6' ? key - '1' : s->menu_list.selected);
+		toggle_layer(s, key >= '1' && key < '1' + LAYER_MAX ? key - '1' : s->menu_list.selected);
 		break;
 	case REQUEST_ACCEPT:
 	case REQUEST_CANCEL:
@@ -428,5 +428,5 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 	}
 	if (framed)
 		grid_put(g, x + 2, y + LAYER_MAX, width - 3, ROLE_DIM,
-			 "1-6 or Space switch   Enter closes");
+			 "1-7 or Space switch   Enter closes");
 }
