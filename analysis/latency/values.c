@@ -140,6 +140,8 @@ static void describe_parameters(struct value_table *t, const char *text)
 
 	if (parameters_entry(text, PARAMETER_RESULT, &p)) {
 		describe_parameter(&t->feature[F_RET], &p, "return value");
+		if (p.kind == PARAMETER_SIGNED)
+			t->feature[F_RET].traits.format = FORMAT_STATUS;
 		t->unverified &= p.kind == PARAMETER_UNKNOWN;
 	}
 	for (unsigned int i = 0; i < SAMPLE_ARGS; i++) {
@@ -162,7 +164,9 @@ static void describe_result(struct value_table *t, enum layer layer)
 		describe(t, F_RET, "completion status", FORMAT_NUMBER, true, false);
 		break;
 	default:
-		describe(t, F_RET, "return value (assumed integer)", FORMAT_NUMBER, true, true);
+		describe(t, F_RET, "return value (assumed integer)", FORMAT_STATUS, true, true);
+		/* only errors are said of it, which an int and a long have in the lower half */
+		t->feature[F_RET].size = sizeof(int);
 		break;
 	}
 	t->feature[F_RET].traits.is_signed = true;
@@ -336,21 +340,14 @@ static bool find_rule(const struct value_table *t, unsigned int f, struct value_
 	       rule_judge(traits, t->group, n, &sums, &v->rule, v->share);
 }
 
-/*
- * Returns true if the rule names only values that a failing call returns: -1 to -4095, as an int or
- * a long.
- */
+/* Returns true if the rule names only values that a failing call returns: -1 to -4095. */
 static bool is_about_errors(const struct rule *r)
 {
 	if (r->kind != RULE_IN)
 		return false;
-	for (unsigned int i = 0; i < r->nr; i++) {
-		/* An int in a register has an upper half of zeros. */
-		int64_t key = (uint64_t)r->key[i] >> 32 ? r->key[i] : (int32_t)r->key[i];
-
-		if (key >= 0 || key < -4095)
+	for (unsigned int i = 0; i < r->nr; i++)
+		if (r->key[i] >= 0 || r->key[i] < -4095)
 			return false;
-	}
 	return true;
 }
 

@@ -21,6 +21,7 @@ enum value_format {
 	FORMAT_TIME,   /* ns */
 	FORMAT_HEX,    /* flags, addresses */
 	FORMAT_RESULT, /* result of a system call: -4095..-1 are errors */
+	FORMAT_STATUS, /* result of a function: small negative numbers are perhaps errors */
 	FORMAT_FUTEX_OPERATION,
 	FORMAT_BLOCK_OPERATION,
 	FORMAT_LOCK_KIND,

@@ -56,6 +56,13 @@ static void put(char *to, size_t size, const char *text)
 	snprintf(to + used, size - used, "%s", text);
 }
 
+/* The name of an error, if a function that returns the number means one. Most functions that return
+ * -1 mean any error, not EPERM. */
+static const char *perhaps_error(int64_t result)
+{
+	return result < -1 && result > -4096 ? strerrorname_np((int)-result) : NULL;
+}
+
 void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
 {
 	const char *error, *word = NULL;
@@ -74,6 +81,13 @@ void value_text(char *to, size_t size, int64_t key, const struct value_traits *t
 			error = "restarted after a signal";
 		if (error) {
 			snprintf(to, size, "%" PRId64 " (%s)", key, error);
+			return;
+		}
+		break;
+	case FORMAT_STATUS:
+		error = perhaps_error(key);
+		if (error) {
+			snprintf(to, size, "%" PRId64 " (perhaps %s)", key, error);
 			return;
 		}
 		break;

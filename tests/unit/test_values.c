@@ -275,8 +275,28 @@ static void test_function_result(void **state)
 		c->ret = i % 2 == 0 ? -11 : 0;
 	}
 	find(s, LAYER_FUNCTION, "work@demo");
-	/* Not an errno: it is not a system call. */
-	expect(s, 0, "return value (assumed integer)", "-11 in 100% of these, 0% of the others");
+	expect(s, 0, "return value (assumed integer)",
+	       "-11 (perhaps EAGAIN) in 100% of these, 0% of the others");
+	/* an int in a register has an upper half of zeros */
+	for (unsigned int i = 0; i < s->n; i++)
+		s->calls[i].ret = s->calls[i].ret ? (uint32_t)-110 : 0;
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "return value (assumed integer)",
+	       "-110 (perhaps ETIMEDOUT) in 100% of these, 0% of the others");
+	/* -1 is any error, and a number without a name is a number */
+	for (unsigned int i = 0; i < s->n; i++)
+		s->calls[i].ret = s->calls[i].ret ? -1 : -3000;
+	s->parameters = ",i,4";
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "return value", "-1 in 100% of these, 0% of the others");
+	for (unsigned int i = 0; i < s->n; i++)
+		s->calls[i].ret = s->calls[i].ret == -1 ? -5 : 0;
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "return value", "-5 (perhaps EIO) in 100% of these, 0% of the others");
+	/* an unsigned number is no error */
+	s->parameters = ",u,4";
+	find(s, LAYER_FUNCTION, "work@demo");
+	expect(s, 0, "return value", "4294967291 in 100% of these, 0% of the others");
 	free(s);
 }
 
