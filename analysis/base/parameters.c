@@ -24,6 +24,14 @@ void parameters_begin(struct buf *to, const char *name, enum parameter_kind kind
 	buf_printf(to, "%s%s,%c,%u", to->len ? ";" : "", name, kind, size);
 }
 
+void parameters_put(struct buf *to, const struct parameter *p)
+{
+	parameters_begin(to, p->name, p->kind, p->size);
+	if (p->place.is_known)
+		buf_printf(to, "@%u+%u%s", p->place.argument, p->place.offset,
+			   p->place.is_pointer ? "*" : "");
+}
+
 void parameters_word(struct buf *to, const char *word, int64_t value)
 {
 	if (parameter_name_fits(word))
@@ -32,12 +40,32 @@ void parameters_word(struct buf *to, const char *word, int64_t value)
 
 static bool is_kind(char c)
 {
-	return c && strchr("?niubep", c);
+	return c && strchr("?niubeps", c);
+}
+
+/* Read the place behind a size. False: it is damaged. */
+static bool read_place(const char *text, struct parameter_place *out)
+{
+	unsigned long argument, offset;
+	char *end;
+
+	if (*text != '@')
+		return true;
+	argument = strtoul(text + 1, &end, 10);
+	offset = *end == '+' ? strtoul(end + 1, &end, 10) : PARAMETER_MOST_OFFSET;
+	if (argument >= PARAMETER_REGISTERS || offset >= PARAMETER_MOST_OFFSET)
+		return false;
+	*out = (struct parameter_place){.is_known = true,
+					.is_pointer = *end == '*',
+					.argument = (uint32_t)argument,
+					.offset = (uint32_t)offset};
+	return true;
 }
 
 bool parameters_entry(const char *text, unsigned int i, struct parameter *out)
 {
 	const char *end, *name;
+	char *behind;
 	size_t n;
 
 	if (!text || !*text)
@@ -56,11 +84,12 @@ bool parameters_entry(const char *text, unsigned int i, struct parameter *out)
 		return false;
 	memcpy(out->name, name, n);
 	out->kind = (enum parameter_kind)name[n + 1];
-	out->size = (uint32_t)strtoul(name + n + 3, NULL, 10);
+	out->size = (uint32_t)strtoul(name + n + 3, &behind, 10);
 	text = name + n + 3 + strcspn(name + n + 3, ",;");
 	if (text < end)
 		out->words = text + 1;
-	return out->size <= 8;
+	return out->size <= (out->kind == PARAMETER_STRING ? PARAMETER_STRING_BYTES : 8) &&
+	       read_place(behind, &out->place);
 }
 
 bool parameter_word(const char *words, int64_t value, char *to, size_t size)

@@ -273,9 +273,11 @@ uint64_t module_lines_to_read(const struct module *m);
 void module_unload_lines(struct module *m);
 /*
  * Append what DWARF says of the parameters of a function, in the form of
- * analysis/base/parameters.h; nothing if that is not certain.
+ * analysis/base/parameters.h; nothing if that is not certain. `wanted`: expressions as "req->len" or
+ * "arg0->len", separated by commas, which are read rather than others; or NULL.
  */
-void module_parameters(struct module *m, const struct module_function *f, struct buf *to);
+void module_parameters(struct module *m, const struct module_function *f, const char *wanted,
+		       struct buf *to);
 /*
  * For a name that module_find() does not find: the functions whose code contains inlined copies of
  * the function called `name`, as that function was called in the source. Returns how many were

@@ -62,10 +62,12 @@ static void ask_parameters(struct module *m, const struct module_function *f)
 	struct buf text = {.max = PARAMETERS_MAX};
 	struct parameter p;
 
-	module_parameters(m, f, &text);
+	module_parameters(m, f, "p->n,arg1->name", &text);
 	must(!text.err);
-	for (unsigned int i = 0; i < 7 && text.len; i++)
+	for (unsigned int i = 0; i < PARAMETER_MEMBER && text.len; i++)
 		must(parameters_entry(text.data, i, &p));
+	for (unsigned int i = PARAMETER_MEMBER; i < PARAMETER_ENTRIES; i++)
+		parameters_entry(text.data, i, &p);
 	buf_release(&text);
 }
 

@@ -71,8 +71,15 @@ static const char parameters[] =
     "OWN float real(_Bool on) { return on ? 1.5 : 2; }\n"
     "OWN long many(int a, short b, unsigned c, char *d, int e, int f, int g) { return "
     "a+b+c+*d+e+f+g; }\n"
+    "struct request { int refs; unsigned low : 3; enum kind kind; _Bool on; char *body;\n"
+    "  unsigned char flags; char name[16]; const char *path; long len; double weight; };\n"
+    "typedef struct request request_t;\n"
+    "OWN long behind(const request_t *req, char *to, int unused, const char *from)\n"
+    "{ return req->len + *to + *from; }\n"
+    "OWN long strings(struct request *r, const void *v) { return r->len + (v != 0); }\n"
     "int main(int argc, char **argv) { struct pair p = {1, 2}; taken(p, argc); return serve(argc,\n"
-    "1, argv[0], 2, 3) + returned(2).c + (int)real(1) + many(1, 2, 3, argv[0], 5, 6, 7); }\n";
+    "1, argv[0], 2, 3) + returned(2).c + (int)real(1) + many(1, 2, 3, argv[0], 5, 6, 7) +\n"
+    "(argc > 5 ? behind(0, argv[0], 1, argv[1]) + strings(0, 0) : 0); }\n";
 
 static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int shell(const char *format, ...)
@@ -500,11 +507,13 @@ static void test_lines(void **state)
 	compare_lines("packed.dwarf");
 }
 
+static const char *wanted_values; /* as with --value */
+
 static void assert_parameters(struct module *m, const char *name, const char *wanted)
 {
 	struct buf text = {.max = PARAMETERS_MAX};
 
-	module_parameters(m, find_one(m, name), &text);
+	module_parameters(m, find_one(m, name), wanted_values, &text);
 	assert_int_equal(text.err, 0);
 	assert_string_equal(text.data ? text.data : "", wanted);
 	buf_release(&text);
@@ -531,13 +540,30 @@ static void test_parameters(void **state)
 		assert_true(module_lines_to_read(m) > 0);
 		assert_parameters(m, "serve",
 				  ",e,4,READ=0,LOCK=7,BACK=-3;kind,e,4,READ=0,LOCK=7,BACK=-3;"
-				  "name,p,8;flag,u,1;n,i,8;,n,0;,n,0");
+				  "name,p,8;flag,u,1;n,i,8;,n,0;,n,0;"
+				  ",n,0;,n,0;,n,0;,n,0;name,s,40@1+0");
 		assert_parameters(m, "taken",
 				  i ? ",n,0;,?,0;,?,0;after,i,4;,?,0;,?,0;,?,0"
 				    : ",n,0;,?,0;,?,0;,?,0;,?,0;,?,0;,?,0");
 		assert_parameters(m, "returned", "");
 		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
-		assert_parameters(m, "many", ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4");
+		assert_parameters(m, "many", ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4;"
+				  ",n,0;,n,0;,n,0;,n,0;d,s,40@3+0");
+		assert_parameters(m, "behind",
+				  ",i,8;req,p,8;to,p,8;unused,i,4;from,p,8;,n,0;,n,0;"
+				  "req->kind,e,4@0+8,READ=0,LOCK=7,BACK=-3;req->on,b,1@0+12;"
+				  "req->refs,i,4@0+0;req->flags,u,1@0+24;from,s,40@3+0");
+		assert_parameters(m, "strings",
+				  ",i,8;r,p,8;v,p,8;,n,0;,n,0;,n,0;,n,0;"
+				  "r->kind,e,4@0+8,READ=0,LOCK=7,BACK=-3;r->on,b,1@0+12;"
+				  "r->refs,i,4@0+0;r->flags,u,1@0+24;r->path,s,40@0+48*");
+		/* what the user chose comes first, in the user's words */
+		wanted_values = "arg0->len,r->name,r->low,r->nothing";
+		assert_parameters(m, "strings",
+				  ",i,8;r,p,8;v,p,8;,n,0;,n,0;,n,0;,n,0;arg0->len,i,8@0+56;"
+				  "r->kind,e,4@0+8,READ=0,LOCK=7,BACK=-3;r->on,b,1@0+12;"
+				  "r->refs,i,4@0+0;r->name,s,16@0+25");
+		wanted_values = NULL;
 		assert_parameters(m, "main", ",i,4;argc,i,4;argv,p,8;,n,0;,n,0;,n,0;,n,0");
 		assert_int_equal(module_lines_to_read(m), 0);
 		module_unload_lines(m);
@@ -545,6 +571,26 @@ static void test_parameters(void **state)
 		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
 		module_free(m);
 	}
+}
+
+/* clang does not pass a parameter that a static function does not use, and moves the others. */
+static void test_removed_parameter(void **state)
+{
+	struct module *m;
+
+	if (!have_tools || shell("command -v clang >/dev/null"))
+		skip();
+	assert_int_equal(
+	    shell("printf 'int rand(void); enum kind { READ, LOCK };\n"
+		  "static __attribute__((noinline)) long work(enum kind kind, long unused, long n)\n"
+		  "{ return kind == LOCK ? n + rand() : n * 3; }\n"
+		  "int main(int argc, char **argv)\n"
+		  "{ return work(argc, argc + 3, argc * 2) + work(argc + 1, 3, 4); }' >removed.c && "
+		  "clang -O2 -g removed.c -o removed"),
+	    0);
+	m = open_module("removed");
+	assert_parameters(m, "work", ",i,8;kind,e,4,READ=0,LOCK=1;n,i,8;,n,0;,n,0;,n,0;,n,0");
+	module_free(m);
 }
 
 static void assert_inlined(struct module *m, const char *name, const char *into)
@@ -836,6 +882,7 @@ int main(void)
 	    cmocka_unit_test(test_plt),
 	    cmocka_unit_test(test_static),
 	    cmocka_unit_test(test_parameters),
+	    cmocka_unit_test(test_removed_parameter),
 	    cmocka_unit_test(test_sandboxed),
 	};
 

@@ -308,7 +308,7 @@ static const char *parameters_of(struct server *s, struct module *m,
 	struct buf text = {.max = PARAMETERS_MAX};
 	const char *kept;
 
-	module_parameters(m, f, &text);
+	module_parameters(m, f, s->request.text[0] ? s->request.text : NULL, &text);
 	if (!text.len && !module_identity(m)->is_go)
 		parameters_by_code(s, f->vaddr, &text);
 	kept = keep(s, text.data);
