@@ -73,6 +73,8 @@ SHARED_ARRAY(sites, struct pt_site, PT_SITES);
 
 SHARED_ARRAY(activations, struct pt_act, PT_ACTIVATIONS);
 
+MAP(ARRAY, members, u32, struct pt_members, PT_SLOTS);
+
 MAP(HASH, returns, struct pt_ret_key, u32, PT_SITES);
 
 MAP(HASH, threads, u32, struct pt_thread, PT_THREADS);

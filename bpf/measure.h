@@ -49,6 +49,8 @@ enum {
 	KNOWN_SWITCHES = 1 << 10,
 	KNOWN_RUNQUEUE = 1 << 11,
 	KNOWN_INTERRUPTS = 1 << 12,
+	KNOWN_MEMBER0 = 1 << 13,
+	KNOWN_TEXT = 1 << 17,
 };
 enum {
 	ON_SYSCALL = 1 << 0,

@@ -110,6 +110,7 @@ enum pt_site_flags {
 	PT_SITE_READ_RET = 1 << 1,  /* read the return address; report it if it is new */
 	PT_SITE_NEED_RET = 1 << 2,  /* begin no activation that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at an end: rax holds the return value */
+	PT_SITE_MEMBERS = 1 << 12,  /* at a start: read the values of `members` */
 	PT_SITE_FNODE_START = PT_SITE_FNODE_CALL | PT_SITE_FNODE_ENTRY,
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };
@@ -170,38 +171,7 @@ struct pt_snapshot {
 	pt_u64 steal_clock; /* steal time of the CPU so far; 0: not known */
 };
 
-/* In arg_mask: an armed site at the return address will see this activation return. */
-#define PT_ACT_RETURNS (1u << 31)
-/* In arg_mask: the activation began outside of a phase; kept because its end closes a phase. */
-#define PT_ACT_OUTSIDE (1u << 30)
-#define PT_ACT_KERNEL (1ull << 63) /* in a key's cfa: a kernel function, on this stack */
-
-enum {
-	PT_ACT_TAKEN = 1,
-	PT_ACT_OPEN = 2,
-	PT_ACT_STATE = 3,
-	PT_ACT_START_SHIFT = 2,
-	PT_ACT_PROBES = 8
-};
-
-/*
- * An entry of the table of open activations. The table is an array: a key is searched in the
- * PT_ACT_PROBES entries from its hash on. A BPF hash map would cost every call two locked
- * updates.
- */
-struct pt_act {
-	/* 0: free; PT_ACT_TAKEN: being written; PT_ACT_OPEN with `start` in the upper bits,
-	 * which makes the state unique to the call */
-	pt_u64 state;
-	struct pt_act_key key;
-	pt_u64 start;
-	pt_u64 exit; /* when it passed an exit with PT_SITE_YIELDS; 0: not yet */
-	pt_u64 ret;  /* return address, 0 if not read; of a kernel function the place of it */
-	pt_u32 tid;
-	pt_u32 arg_mask;
-	pt_u64 args[PT_ARGS];
-	struct pt_snapshot snap;
-};
+#include "bpf/act.h"
 
 /* An fnode of the current descent: a call site in the context of its call path. */
 struct pt_fnode {

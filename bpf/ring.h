@@ -44,6 +44,8 @@ struct pt_record_sample {
 	pt_s64 ret;
 	pt_u64 args[PT_ARGS];
 	struct pt_snapshot delta;
+	pt_u64 members[PT_MEMBERS];
+	char text[PT_TEXT_ROOM];
 };
 
 struct pt_record_address {

@@ -210,6 +210,9 @@ static void on_request(struct collector_loop *l, const struct record *rec)
 	case REQ_KEEP:
 		keep_request(c, &rec->req_keep);
 		break;
+	case REQ_MEMBERS:
+		function_members(c, &rec->req_members);
+		break;
 	case REQ_THREAD_SNAPSHOTS:
 		snapshot_request(c, &rec->req_thread_snapshots);
 		l->next_snapshots = 0;

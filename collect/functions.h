@@ -69,6 +69,7 @@ struct function {
 	bool hopeless;		   /* every site was refused */
 	bool patched;		   /* the code at a site differs from its file */
 	bool exits_dropped, keep_exits;
+	bool reads_members;   /* values behind arguments, at its starts */
 	bool replaced_told;   /* a note says that another tool's return probe is on it */
 	bool exits_wait;      /* single-stepped exits wait until the call rate is known */
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
@@ -88,6 +89,8 @@ struct function_table {
 void function_arm(struct collector *c, const struct req_arm *arm);
 /* Remove a function and all its probes. */
 void function_disarm(struct collector *c, uint32_t op);
+/* Carry out REQ_MEMBERS: read values behind the arguments of a function. */
+void function_members(struct collector *c, const struct req_members *req);
 /* Attach the armed functions in a process that is a new target or has mapped a file. */
 void functions_new_mapping(struct collector *c);
 /* Release the links in a process that has ended. */

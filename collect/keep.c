@@ -275,8 +275,10 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	call_fill(c, r, &slow->call, &text);
 	slow->call.op = c->slots[r->head.slot].op;
 	slow->limit_ns = control->keep_ns[r->head.slot] ?: control->keep;
-	slow->known = r->arg_mask * SAMPLE_ARG0;
-	memcpy(slow->args, r->args, sizeof(slow->args));
+	if (!c->options->no_values) {
+		slow->known = r->arg_mask * SAMPLE_ARG0;
+		memcpy(slow->args, r->args, sizeof(slow->args));
+	}
 	slow->blocked = r->blocked;
 	slow->nr_sleeps = sleeps_take(c, r, slow->call.op, &kept);
 	slow->sleeps = kept.sleeps;

@@ -14,14 +14,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "analysis/base/parameters.h"
 #include "collect/attach.h"
 #include "collect/guard.h"
 #include "collect/kernel_waits.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
+_Static_assert((int)SAMPLE_MEMBERS == (int)PT_MEMBERS &&
+		   (int)PARAMETER_STRING_BYTES == (int)PT_TEXT &&
+		   (int)PARAMETER_MOST_OFFSET == (int)PT_OFFSETS,
+	       "values behind arguments");
 _Static_assert((int)PT_LAST_HIT < (int)PT_COUNTERS_ROOM, "counters of a CPU");
 _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
-		   SAMPLE_RUNQUEUE == 1 << 11,
+		   SAMPLE_RUNQUEUE == 1 << 11 && SAMPLE_MEMBER0 == 1 << 13 &&
+		   SAMPLE_TEXT == 1 << 17,
 	       "bpf/measure.h repeats enum sample_known");
 _Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5 &&
 		   LAYER_URING == 6,

@@ -164,6 +164,9 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out);
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
+/* Set what is read behind the arguments of a slot's calls. 0 or a negative errno. */
+int kernel_side_members(struct kernel_side *k, uint32_t slot, const struct pt_members *m);
+
 /*
  * Set the state of a return address. With `ends`, an armed site there ends calls. Without it
  * another site ends them, and the address is not reported as new.

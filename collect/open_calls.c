@@ -385,8 +385,9 @@ void open_calls_send(struct collector *c, struct open_scan *w)
 		    .comm = comm,
 		    .start_ns = o->start > c->start_ns ? o->start - c->start_ns : 0,
 		    .age_ns = w->now > o->start ? w->now - o->start : 0,
-		    .known = o->known};
-		memcpy(rec.open.args, o->args, sizeof(rec.open.args));
+		    .known = c->options->no_values ? 0 : o->known};
+		if (rec.open.known)
+			memcpy(rec.open.args, o->args, sizeof(rec.open.args));
 		send_record(c, &rec);
 	}
 	if (w) {

@@ -34,8 +34,9 @@ struct slot_info {
 
 /* A sample of the current slice, and the slot of its operation; 0 once it was sent. */
 struct slot_sample {
-	struct rec_sample sample;
+	struct rec_sample sample; /* its text is the one below */
 	uint32_t slot;
+	char text[PT_TEXT + 1];
 };
 
 /* The current slice. */

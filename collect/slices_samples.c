@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The samples of a slice. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/base/array.h"
@@ -26,8 +27,27 @@ uint32_t tokens_refill(struct collector *c)
 	return ms;
 }
 
+/* Take the values of a call over, unless --no-values forbids it. */
+static void values_take(const struct collector *c, const struct pt_record_sample *s,
+			struct slot_sample *to)
+{
+	struct rec_sample *r = &to->sample;
+
+	to->text[0] = '\0';
+	if (c->options->no_values) {
+		r->known &= ~(uint32_t)SAMPLE_VALUES;
+		return;
+	}
+	r->ret = s->ret;
+	memcpy(r->args, s->args, sizeof(r->args));
+	memcpy(r->members, s->members, sizeof(r->members));
+	if (s->known & SAMPLE_TEXT)
+		snprintf(to->text, sizeof(to->text), "%.*s", PT_TEXT, s->text);
+}
+
 void sample_take(struct collector *c, const struct pt_record_sample *s)
 {
+	struct slot_sample *to;
 	struct rec_sample *r;
 
 	if (s->head.slot >= PT_SLOTS)
@@ -36,14 +56,14 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 		c->lost.samples++;
 		return;
 	}
-	c->slice.samples[c->slice.nr_samples].slot = s->head.slot;
-	r = &c->slice.samples[c->slice.nr_samples++].sample;
+	to = &c->slice.samples[c->slice.nr_samples++];
+	to->slot = s->head.slot;
+	r = &to->sample;
 	*r = (struct rec_sample){
 	    .tid = s->head.tid,
 	    .start_ns = s->head.at > c->start_ns ? s->head.at - c->start_ns : 0,
 	    .latency_ns = s->latency,
 	    .known = s->known,
-	    .ret = s->ret,
 	    .runqueue_ns = s->delta.runq_ns,
 	    .minor_faults = s->delta.min_flt,
 	    .major_faults = s->delta.maj_flt,
@@ -53,7 +73,7 @@ void sample_take(struct collector *c, const struct pt_record_sample *s)
 	    .interrupt_ns = s->delta.irq_ns,
 	    .steal_ns = s->delta.steal_ns,
 	};
-	memcpy(r->args, s->args, sizeof(r->args));
+	values_take(c, s, to);
 	if (s->known & SAMPLE_ONCPU)
 		r->oncpu_ns = s->latency > s->delta.off_ns ? s->latency - s->delta.off_ns : 0;
 }
@@ -74,6 +94,7 @@ void samples_send(struct collector *c, uint32_t slot, const uint64_t calls[PT_TO
 			continue;
 		c->slice.samples[i].slot = 0;
 		rec.sample = c->slice.samples[i].sample;
+		rec.sample.text = c->slice.samples[i].text;
 		d = pt_bucket(rec.sample.latency_ns) / PT_RESOLUTION;
 		rec.sample.op = c->slots[slot].op;
 		rec.sample.chance_ppm =

@@ -2,8 +2,8 @@
 /*
  * The text of rec_symbol.parameters: what debug information says about the registers in which a
  * function gets its integer parameters, about its result, and about values behind parameters that
- * are pointers. From the parser, which reads it from DWARF (analysis/module/module_parameters.c), to
- * the correlation of values, which names what it finds (analysis/latency/values.c).
+ * are pointers. From the parser, which reads it from DWARF (analysis/module/module_parameters.c),
+ * to the correlation of values, which names what it finds (analysis/latency/values.c).
  *
  * One entry for the result, one for each register in the order of the ABI, one for each value that
  * is read behind a pointer at the begin of each call, and one for a string, separated by ';':
@@ -56,7 +56,7 @@ struct parameter_place {
 struct parameter {
 	char name[PARAMETER_NAME];
 	enum parameter_kind kind;
-	uint32_t size;	   /* bytes: 1, 2, 4, 8; 0: not known. A string: most bytes */
+	uint32_t size; /* bytes: 1, 2, 4, 8; 0: not known. A string: most bytes */
 	struct parameter_place place;
 	const char *words; /* points into the text: "WORD=VALUE,..." up to a ';' or the end */
 };

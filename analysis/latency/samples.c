@@ -3,6 +3,7 @@
 #include "analysis/base/array.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,12 +50,14 @@ static struct call_sample convert(const struct rec_sample *rec, uint64_t number)
 	    .interrupt_ns = rec->interrupt_ns,
 	    .steal_ns = rec->steal_ns,
 	    .chance_ppm = 1000000,
-	    .known = (uint16_t)rec->known,
+	    .known = rec->known,
 	    /* Of two calls in a row one is held out; a hash decides which one. */
 	    .held_out = (number ^ mix(number >> 1)) & 1,
 	};
 
 	memcpy(c.args, rec->args, sizeof(c.args));
+	memcpy(c.members, rec->members, sizeof(c.members));
+	snprintf(c.text, sizeof(c.text), "%s", rec->text ? rec->text : "");
 	if (rec->chance_ppm && rec->chance_ppm < 1000000)
 		c.chance_ppm = (uint32_t)rec->chance_ppm;
 	return c;

@@ -14,7 +14,10 @@
 
 #include "analysis/latency/model.h"
 
-enum { SAMPLES_PER_DOUBLING = 128 };
+enum {
+	SAMPLES_PER_DOUBLING = 128,
+	SAMPLE_TEXT_BYTES = 41, /* with the NUL */
+};
 
 /* One call; fields as in struct rec_sample. */
 struct call_sample {
@@ -28,8 +31,10 @@ struct call_sample {
 	uint64_t interrupt_ns, steal_ns;
 	/* probability that the call was sampled, in millionths: 1..1000000 */
 	uint32_t chance_ppm;
-	uint16_t known; /* enum sample_known */
+	uint32_t known; /* enum sample_known */
 	bool held_out;
+	char text[SAMPLE_TEXT_BYTES];
+	uint64_t members[SAMPLE_MEMBERS];
 };
 
 struct samples {

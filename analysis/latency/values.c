@@ -17,9 +17,13 @@ unsigned int value_known_bit(unsigned int f)
 {
 	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
 		return SAMPLE_ARG0 << (f - F_ARG0);
+	if (f >= F_MEMBER0 && f < F_MEMBER0 + SAMPLE_MEMBERS)
+		return SAMPLE_MEMBER0 << (f - F_MEMBER0);
 	switch (f) {
 	case F_RET:
 		return SAMPLE_RET;
+	case F_TEXT:
+		return SAMPLE_TEXT;
 	case F_MAJOR_FAULTS:
 	case F_MINOR_FAULTS:
 		return SAMPLE_FAULTS;
@@ -42,10 +46,15 @@ int64_t value_key(const struct value_table *t, unsigned int f, const struct call
 	if (f >= F_ARG0 && f < F_ARG0 + SAMPLE_ARGS)
 		return parameter_value(c->args[f - F_ARG0], t->feature[f].size,
 				       t->feature[f].traits.is_signed);
+	if (f >= F_MEMBER0 && f < F_MEMBER0 + SAMPLE_MEMBERS)
+		return parameter_value(c->members[f - F_MEMBER0], t->feature[f].size,
+				       t->feature[f].traits.is_signed);
 	switch (f) {
 	case F_RET:
 		return parameter_value((uint64_t)c->ret, t->feature[F_RET].size,
 				       t->feature[F_RET].traits.is_signed);
+	case F_TEXT:
+		return string_key(c->text);
 	case F_MAJOR_FAULTS:
 		return c->major_faults;
 	case F_MINOR_FAULTS:
@@ -80,18 +89,18 @@ static void describe(struct value_table *t, unsigned int f, const char *name,
 static struct value_traits traits_of(enum arg_kind kind)
 {
 	static const struct value_traits traits[] = {
-	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false, NULL},
-	    [ARG_NONE] = {FORMAT_HEX, false, false, false, NULL},
-	    [ARG_POINTER] = {FORMAT_HEX, false, false, false, NULL},
-	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false, NULL},
-	    [ARG_FD] = {FORMAT_NUMBER, true, false, true, NULL},
-	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false, NULL},
-	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false, NULL},
-	    [ARG_INT] = {FORMAT_NUMBER, true, true, true, NULL},
-	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true, NULL},
-	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false, NULL},
-	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false, NULL},
-	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false, NULL},
+	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false, NULL, NULL},
+	    [ARG_NONE] = {FORMAT_HEX, false, false, false, NULL, NULL},
+	    [ARG_POINTER] = {FORMAT_HEX, false, false, false, NULL, NULL},
+	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false, NULL, NULL},
+	    [ARG_FD] = {FORMAT_NUMBER, true, false, true, NULL, NULL},
+	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false, NULL, NULL},
+	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false, NULL, NULL},
+	    [ARG_INT] = {FORMAT_NUMBER, true, true, true, NULL, NULL},
+	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true, NULL, NULL},
+	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false, NULL, NULL},
+	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false, NULL, NULL},
+	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false, NULL, NULL},
 	};
 
 	return traits[kind];
@@ -118,12 +127,13 @@ static void describe_argument(struct value_table *t, unsigned int i, enum layer 
 static void describe_parameter(struct feature *to, const struct parameter *p, const char *name)
 {
 	static const struct value_traits traits[] = {
-	    [PARAMETER_NONE] = {FORMAT_HEX, false, false, false, NULL},
-	    [PARAMETER_SIGNED] = {FORMAT_NUMBER, true, true, true, NULL},
-	    [PARAMETER_UNSIGNED] = {FORMAT_NUMBER, true, true, false, NULL},
-	    [PARAMETER_BOOL] = {FORMAT_BOOL, true, false, false, NULL},
-	    [PARAMETER_ENUM] = {FORMAT_WORD, true, false, true, NULL},
-	    [PARAMETER_POINTER] = {FORMAT_HEX, true, false, false, NULL},
+	    [PARAMETER_NONE] = {FORMAT_HEX, false, false, false, NULL, NULL},
+	    [PARAMETER_SIGNED] = {FORMAT_NUMBER, true, true, true, NULL, NULL},
+	    [PARAMETER_UNSIGNED] = {FORMAT_NUMBER, true, true, false, NULL, NULL},
+	    [PARAMETER_BOOL] = {FORMAT_BOOL, true, false, false, NULL, NULL},
+	    [PARAMETER_ENUM] = {FORMAT_WORD, true, false, true, NULL, NULL},
+	    [PARAMETER_POINTER] = {FORMAT_HEX, true, false, false, NULL, NULL},
+	    [PARAMETER_STRING] = {FORMAT_STRING, true, false, false, NULL, NULL},
 	};
 
 	if (p->kind == PARAMETER_UNKNOWN)
@@ -149,6 +159,17 @@ static void describe_parameters(struct value_table *t, const char *text)
 			continue;
 		describe_parameter(&t->feature[F_ARG0 + i], &p, p.name);
 		t->feature[F_ARG0 + i].in_program = p.name[0];
+	}
+	for (unsigned int f = F_MEMBER0; f <= F_TEXT; f++) {
+		struct feature *to = &t->feature[f];
+
+		if (!parameters_entry(text, PARAMETER_MEMBER + f - F_MEMBER0, &p) ||
+		    (p.kind == PARAMETER_STRING) != (f == F_TEXT))
+			continue;
+		describe_parameter(to, &p, p.name);
+		to->in_program = true;
+		t->strings = (struct value_strings){t->call, t->n};
+		to->traits.strings = &t->strings;
 	}
 }
 
@@ -251,6 +272,16 @@ static void sort_feature(struct value_table *t, unsigned int f, struct keyed_cal
 		to->traits.threshold = false;
 }
 
+/* Do not compare the address of a string that is compared itself. */
+static void drop_address(struct value_table *t, const char *parameters)
+{
+	struct parameter p;
+
+	if (t->feature[F_TEXT].nr && parameters_entry(parameters, PARAMETER_TEXT, &p) &&
+	    !p.place.is_pointer && !p.place.offset)
+		t->feature[F_ARG0 + p.place.argument].nr = 0;
+}
+
 struct value_table *value_table_new(const struct call_sample *const *call, const double *weight,
 				    unsigned int n, const struct op *op)
 {
@@ -280,6 +311,7 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 		t->feature[f].order = t->orders + (size_t)f * n;
 		sort_feature(t, f, room);
 	}
+	drop_address(t, op->parameters);
 	free(room);
 	return t;
 }
@@ -353,24 +385,29 @@ static bool is_about_errors(const struct rule *r)
 
 /*
  * Returns true for rules without information: the on-CPU time of calls that compute, which repeats
- * the latency; times that are a small part of it, as each call that sleeps waits for a CPU for a
- * moment; and the return value of a function that may have none.
+ * the latency; times that are a small part of it in most of the peak's calls, as each call that
+ * sleeps waits for a CPU for a moment; and the return value of a function that may have none.
  */
 static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct value_verdict *v)
 {
-	double time = 0, all = 0;
+	double time = 0, all = 0, calls = 0, large = 0;
 
 	if (f == F_RET && t->unverified)
 		return !is_about_errors(&v->rule);
 	if (f != F_ONCPU && f != F_RUNQUEUE)
 		return false;
 	for (unsigned int i = 0; i < t->n; i++) {
-		if (!t->in[i] || !(t->call[i]->known & value_known_bit(f)))
+		const struct call_sample *c = t->call[i];
+		uint64_t ns = (uint64_t)value_key(t, f, c);
+
+		if (!t->in[i] || !(c->known & value_known_bit(f)))
 			continue;
-		time += t->weight[i] * (double)value_key(t, f, t->call[i]);
-		all += t->weight[i] * (double)t->call[i]->latency_ns;
+		time += t->weight[i] * (double)ns;
+		all += t->weight[i] * (double)c->latency_ns;
+		large += ns >= c->latency_ns / 10 ? t->weight[i] : 0;
+		calls += t->weight[i];
 	}
-	return time < 0.1 * all || (f == F_ONCPU && time > 0.9 * all);
+	return large < 0.5 * calls || (f == F_ONCPU && time > 0.9 * all);
 }
 
 static double separation(const struct value_verdict *v)
@@ -378,12 +415,21 @@ static double separation(const struct value_verdict *v)
 	return v->share[IN] - v->share[OUT];
 }
 
+/* The order of candidates that separate equally well; addresses of the program say least. */
+static unsigned int rank(const struct value_table *t, const struct value_verdict *v)
+{
+	const struct feature *f = &t->feature[v->feature];
+
+	return v->feature + (f->in_program && f->traits.format == FORMAT_HEX ? F_COUNT : 0);
+}
+
 /* Orders by separation in steps of a twentieth; within a step by the order of the candidates. */
-static bool better(const struct value_verdict *a, const struct value_verdict *b)
+static bool better(const struct value_table *t, const struct value_verdict *a,
+		   const struct value_verdict *b)
 {
 	double x = round(separation(a) * 20), y = round(separation(b) * 20);
 
-	return x != y ? x > y : a->feature < b->feature;
+	return x != y ? x > y : rank(t, a) < rank(t, b);
 }
 
 void values_find(const struct value_table *t, struct bucket_range range, struct values *out)
@@ -402,7 +448,7 @@ void values_find(const struct value_table *t, struct bucket_range range, struct 
 
 		if (!find_rule(t, f, &v) || is_idle_talk(t, f, &v))
 			continue;
-		for (at = n++; at > 0 && better(&v, &best[at - 1]); at--)
+		for (at = n++; at > 0 && better(t, &v, &best[at - 1]); at--)
 			best[at] = best[at - 1];
 		best[at] = v;
 	}

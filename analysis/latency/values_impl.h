@@ -14,7 +14,9 @@
 enum feature_id {
 	F_RET,
 	F_ARG0,
-	F_MAJOR_FAULTS = F_ARG0 + SAMPLE_ARGS,
+	F_MEMBER0 = F_ARG0 + SAMPLE_ARGS,
+	F_TEXT = F_MEMBER0 + SAMPLE_MEMBERS,
+	F_MAJOR_FAULTS,
 	F_MINOR_FAULTS,
 	F_MIGRATIONS,
 	F_PREEMPTED,
@@ -43,6 +45,7 @@ struct value_table {
 	struct value_group *group; /* room for n */
 	bool *in;		   /* room for n */
 	bool unverified;	   /* the function may have no return value */
+	struct value_strings strings;
 };
 
 /* The bit of enum sample_known that says whether a call has this value; 0: each has it. */

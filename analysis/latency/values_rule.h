@@ -28,15 +28,23 @@ enum value_format {
 	FORMAT_QUEUED,
 	FORMAT_BOOL,
 	FORMAT_WORD, /* an enumeration of the program */
+	FORMAT_STRING,
+};
+
+/* The strings for which keys of FORMAT_STRING stand. */
+struct value_strings {
+	const struct call_sample *const *call;
+	unsigned int n;
 };
 
 /* The kinds of rules that are meaningful for a value. */
 struct value_traits {
 	enum value_format format;
-	bool exact;	   /* values may be compared for equality */
-	bool threshold;	   /* values may be compared with a threshold */
-	bool is_signed;	   /* keys are signed; false: compare them as uint64_t */
-	const char *words; /* FORMAT_WORD: struct parameter.words */
+	bool exact;			     /* values may be compared for equality */
+	bool threshold;			     /* values may be compared with a threshold */
+	bool is_signed;			     /* keys are signed; false: compare them as uint64_t */
+	const char *words;		     /* FORMAT_WORD: struct parameter.words */
+	const struct value_strings *strings; /* FORMAT_STRING */
 };
 
 enum rule_kind {

@@ -8,6 +8,7 @@
 
 #include "analysis/base/format.h"
 #include "analysis/base/parameters.h"
+#include "analysis/latency/samples.h"
 #include "analysis/latency/syscall_args.h"
 
 /* Returns the number nearest to x with `digits` significant digits. */
@@ -63,6 +64,32 @@ static const char *perhaps_error(int64_t result)
 	return result < -1 && result > -4096 ? strerrorname_np((int)-result) : NULL;
 }
 
+int64_t string_key(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	return (int64_t)hash;
+}
+
+static void string_text(char *to, size_t size, int64_t key, const struct value_strings *strings)
+{
+	for (unsigned int i = 0; strings && i < strings->n; i++) {
+		const struct call_sample *c = strings->call[i];
+
+		if (!(c->known & SAMPLE_TEXT) || string_key(c->text) != key)
+			continue;
+		/* of a string that fills the room there may be more */
+		if (strlen(c->text) == SAMPLE_TEXT_BYTES - 1)
+			snprintf(to, size, "\"%.*s...\"", SAMPLE_TEXT_BYTES - 2, c->text);
+		else
+			snprintf(to, size, "\"%s\"", c->text);
+		return;
+	}
+	snprintf(to, size, "?");
+}
+
 void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
 {
 	const char *error, *word = NULL;
@@ -110,6 +137,9 @@ void value_text(char *to, size_t size, int64_t key, const struct value_traits *t
 		if (parameter_word(traits->words, key, to, size))
 			return;
 		break;
+	case FORMAT_STRING:
+		string_text(to, size, key, traits->strings);
+		return;
 	case FORMAT_COUNT:
 	case FORMAT_NUMBER:
 	case FORMAT_SIZE:

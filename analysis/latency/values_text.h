@@ -14,6 +14,9 @@
 /* Returns a number t with low < t <= high, as round as possible, near their geometric mean. */
 int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_format format);
 
+/* The key that stands for a string; two strings have the same one with a chance of 1 in 2^64. */
+int64_t string_key(const char *text);
+
 /* Writes one value. */
 void value_text(char *to, size_t size, int64_t key, const struct value_traits *traits);
 

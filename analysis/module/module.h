@@ -273,8 +273,8 @@ uint64_t module_lines_to_read(const struct module *m);
 void module_unload_lines(struct module *m);
 /*
  * Append what DWARF says of the parameters of a function, in the form of
- * analysis/base/parameters.h; nothing if that is not certain. `wanted`: expressions as "req->len" or
- * "arg0->len", separated by commas, which are read rather than others; or NULL.
+ * analysis/base/parameters.h; nothing if that is not certain. `wanted`: expressions as "req->len"
+ * or "arg0->len", separated by commas, which are read rather than others; or NULL.
  */
 void module_parameters(struct module *m, const struct module_function *f, const char *wanted,
 		       struct buf *to);

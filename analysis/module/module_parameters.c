@@ -13,7 +13,7 @@ enum {
 	MAX_TYPEDEFS = 64,
 	MAX_PARAMETERS = 64,
 	MAX_MEMBERS = 1024, /* of one structure */
-	NOCALL = 3, /* DW_CC_nocall: the compiler changed how the function is called */
+	NOCALL = 3,	    /* DW_CC_nocall: the compiler changed how the function is called */
 };
 
 /* Where a parameter is passed. */
@@ -309,8 +309,10 @@ static bool offset_of(Dwarf_Die *member, uint32_t *offset)
 static void look_at_member(struct choice *c, Dwarf_Die *die, const struct parameter *parameter,
 			   uint32_t argument)
 {
-	static const int ranks[] = {[PARAMETER_ENUM] = 1, [PARAMETER_BOOL] = 2,
-				    [PARAMETER_SIGNED] = 3, [PARAMETER_UNSIGNED] = 3};
+	static const int ranks[] = {[PARAMETER_ENUM] = 1,
+				    [PARAMETER_BOOL] = 2,
+				    [PARAMETER_SIGNED] = 3,
+				    [PARAMETER_UNSIGNED] = 3};
 	struct behind b = {.value.p.place = {.is_known = true, .argument = argument}};
 	struct parameter *p = &b.value.p;
 	const char *name = dwarf_diename(die);
@@ -333,8 +335,8 @@ static void look_at_member(struct choice *c, Dwarf_Die *die, const struct parame
 /* What is behind a parameter that is a pointer. */
 static void look_behind(struct choice *c, const struct passed *from, uint32_t argument)
 {
-	struct behind string = {.value = {.type = from->type,
-					  .p.place = {.is_known = true, .argument = argument}}};
+	struct behind string = {
+	    .value = {.type = from->type, .p.place = {.is_known = true, .argument = argument}}};
 	Dwarf_Die type = from->type, child;
 	bool more;
 

@@ -34,6 +34,7 @@ struct collector_options {
 	uint32_t resolution;
 	uint32_t shown; /* enum meta_shown */
 	bool survey;	/* compare the code of the targets with their files, for doctor */
+	bool no_values; /* send no arguments and results of calls, nor what is behind them */
 	bool phases;	/* count nothing before REQ_PHASES and the first phase */
 	/*
 	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`

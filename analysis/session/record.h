@@ -119,6 +119,7 @@ enum record_type {
 	REQ_CHOICE,	      /* count only the calls of these threads */
 	REQ_STACK_PIECE,      /* read more of the stack of a thread that is still asleep */
 	REQ_KEEP,	      /* send calls of an operation that take longer, as REC_SLOW_CALL */
+	REQ_MEMBERS,	      /* read values behind the arguments of an armed function */
 };
 
 enum layer {
@@ -237,39 +238,7 @@ struct rec_profile {
 	const uint64_t *count;	/* never 0 */
 };
 
-enum { SAMPLE_ARGS = 6 };
-
-/* Values of one call; a bit in `known` for each field that holds. */
-enum sample_known {
-	SAMPLE_RET = 1 << 0,
-	SAMPLE_ARG0 = 1 << 1, /* .. ARG5 = 1 << 6 */
-	SAMPLE_ONCPU = 1 << 7,
-	SAMPLE_FAULTS = 1 << 8,
-	SAMPLE_MIGRATIONS = 1 << 9,
-	SAMPLE_SWITCHES = 1 << 10,
-	SAMPLE_RUNQUEUE = 1 << 11,
-	SAMPLE_INTERRUPTS = 1 << 12,
-};
-
-struct rec_sample {
-	uint32_t op;
-	uint32_t tid;
-	uint64_t start_ns;
-	uint64_t latency_ns;
-	uint32_t known; /* enum sample_known */
-	int64_t ret;
-	uint64_t args[SAMPLE_ARGS];
-	uint64_t oncpu_ns;
-	uint64_t runqueue_ns;
-	uint64_t minor_faults, major_faults;
-	uint64_t migrations;
-	uint64_t sleeps;       /* voluntary context switches */
-	uint64_t preempted;    /* involuntary context switches */
-	uint64_t chance_ppm;   /* chance that this call had of being sampled, parts per million */
-	uint64_t interrupt_ns; /* part of its time on the CPU */
-	uint64_t steal_ns;     /* part of runqueue_ns in which the hypervisor had the CPU */
-};
-
+#include "analysis/session/record_sample.h"
 struct rec_open {
 	uint32_t op;
 	uint32_t pid, tid;
@@ -642,6 +611,7 @@ struct record {
 		struct rec_stack_piece stack_piece;
 		struct req_stack_piece req_stack_piece;
 		struct req_keep req_keep;
+		struct req_members req_members;
 		struct rec_new_return new_return;
 		struct rec_file file;
 		struct rec_bye bye;

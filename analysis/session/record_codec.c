@@ -49,7 +49,9 @@ static STRUCT_TABLE(rec_sample,
 	FIELDS(rec_sample, op, tid, start_ns, latency_ns, known, ret),
 	NUMBERS(rec_sample, args, SAMPLE_ARGS),
 	FIELDS(rec_sample, oncpu_ns, runqueue_ns, minor_faults, major_faults, migrations, sleeps),
-	FIELDS(rec_sample, preempted, chance_ppm, interrupt_ns, steal_ns));
+	FIELDS(rec_sample, preempted, chance_ppm, interrupt_ns, steal_ns),
+	NUMBERS(rec_sample, members, SAMPLE_MEMBERS),
+	FIELDS(rec_sample, text));
 
 static STRUCT_TABLE(rec_open,
 	FIELDS(rec_open, op, pid, tid, comm, start_ns, age_ns, known),

@@ -109,4 +109,23 @@ struct req_keep {
 	uint32_t only_calls;
 };
 
+/* Where a value is: `offset` bytes behind the address in a register of arguments. */
+struct rec_member {
+	uint32_t argument; /* from 0 */
+	uint32_t offset;
+	uint32_t size;	     /* bytes: 1 to 8; of the string: most bytes; 0: nothing is read */
+	uint32_t is_pointer; /* of the string: 1: a pointer to it is there */
+};
+
+/*
+ * Read these values when calls of an armed function begin, for rec_sample.members and .text.
+ * Replaces what was asked for before. Without an answer.
+ */
+struct req_members {
+	uint32_t op;
+	uint32_t nr_members;
+	const struct rec_member *members; /* at most SAMPLE_MEMBERS */
+	struct rec_member text;
+};
+
 #endif

@@ -60,6 +60,14 @@ static STRUCT_TABLE(rec_choice,
 static STRUCT_TABLE(req_keep,
 	FIELDS(req_keep, op, least_ns, only_calls));
 
+static STRUCT_TABLE(rec_member,
+	FIELDS(rec_member, argument, offset, size, is_pointer));
+
+static STRUCT_TABLE(req_members,
+	FIELDS(req_members, op),
+	ARRAY(req_members, members, nr_members, FIELD_STRUCTS, SAMPLE_MEMBERS, &rec_member_layout),
+	STRUCT(req_members, text, &rec_member_layout));
+
 // clang-format on
 
 /* The layout of requests without fields. */
@@ -84,6 +92,7 @@ const struct struct_layout *request_layout(unsigned int type)
 	    [REQ_WAITS] = &req_waits_layout,
 	    [REQ_STACK_PIECE] = &req_stack_piece_layout,
 	    [REQ_KEEP] = &req_keep_layout,
+	    [REQ_MEMBERS] = &req_members_layout,
 	    [REC_CHOICE] = &rec_choice_layout,
 	    [REQ_CHOICE] = &rec_choice_layout,
 	};

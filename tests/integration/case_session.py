@@ -33,6 +33,32 @@ def without(document, *names):
     return {key: value for key, value in document.items() if key not in names}
 
 
+def recorded_values(*options, enough):
+    """The bytes of a session about by_member() of the target `values`, which is given a string; recorded until `enough` holds of them."""
+    path = os.path.join(scratch(), "values")
+    t = Target("values", 10000000)
+    with NothingLeft(t.pid):
+        program = Peaktop("record", "-p", t.pid, "-f", "by_member", "-o", path, "--force", "--json-lines", "--for", 600, "--max-overhead", 100,
+                          *options)
+        program.armed(t.pid)
+        t.go()
+        program.line(lambda s: enough(json.loads(s), open(path, "rb").read()))
+        program.stop()
+    t.end()
+    with open(path, "rb") as f:
+        return f.read(), program.error_text()
+
+
+@case("strings behind arguments are recorded, but not with --no-values; a --value that is not there is told")
+def strings():
+    recorded, said = recorded_values("--value", "req->nothing", enough=lambda document, data: b"/slow" in data)
+    check("--value req->nothing: not known in by_member" in said or b"--value req->nothing: not known in by_member" in recorded,
+          "not told: " + said)
+    recorded, said = recorded_values("--no-values", enough=lambda document, data: operation(document, "by_member")["calls"] > 2000)
+    check(b"by_member" in recorded, "nothing was recorded")
+    check(b"/slow" not in recorded and b"req->" not in recorded, "a value was recorded with --no-values")
+
+
 @smoke("a recording replayed twice gives the same document, with the demo's peaks")
 def twice():
     path = recording(6, lambda op: op["calls"] > 2000)

@@ -63,8 +63,8 @@ static const uint16_t all_types[] = {
     REC_CHOICE,	       REQ_CHOICE,	 REC_BUILD_ID,
     REC_SAVED_PROFILE, REC_STACK_PIECE,	 REQ_STACK_PIECE,
     REC_BOOKMARK,      REC_PARTS,	 REC_CLOCK,
-    REC_SLOW_CALL,     REQ_KEEP,	 REC_QUESTION,
-    REC_FOLLOWED,      REC_OPEN_ASK,
+    REC_SLOW_CALL,     REQ_MEMBERS,	 REQ_KEEP,
+    REC_QUESTION,      REC_FOLLOWED,	 REC_OPEN_ASK,
 };
 enum { NR_TYPES = sizeof(all_types) / sizeof(all_types[0]) };
 

@@ -547,7 +547,8 @@ static void test_parameters(void **state)
 				    : ",n,0;,?,0;,?,0;,?,0;,?,0;,?,0;,?,0");
 		assert_parameters(m, "returned", "");
 		assert_parameters(m, "real", ",n,0;on,b,1;,n,0;,n,0;,n,0;,n,0;,n,0");
-		assert_parameters(m, "many", ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4;"
+		assert_parameters(m, "many",
+				  ",i,8;a,i,4;b,i,2;c,u,4;d,p,8;e,i,4;f,i,4;"
 				  ",n,0;,n,0;,n,0;,n,0;d,s,40@3+0");
 		assert_parameters(m, "behind",
 				  ",i,8;req,p,8;to,p,8;unused,i,4;from,p,8;,n,0;,n,0;"
@@ -581,12 +582,13 @@ static void test_removed_parameter(void **state)
 	if (!have_tools || shell("command -v clang >/dev/null"))
 		skip();
 	assert_int_equal(
-	    shell("printf 'int rand(void); enum kind { READ, LOCK };\n"
-		  "static __attribute__((noinline)) long work(enum kind kind, long unused, long n)\n"
-		  "{ return kind == LOCK ? n + rand() : n * 3; }\n"
-		  "int main(int argc, char **argv)\n"
-		  "{ return work(argc, argc + 3, argc * 2) + work(argc + 1, 3, 4); }' >removed.c && "
-		  "clang -O2 -g removed.c -o removed"),
+	    shell(
+		"printf 'int rand(void); enum kind { READ, LOCK };\n"
+		"static __attribute__((noinline)) long work(enum kind kind, long unused, long n)\n"
+		"{ return kind == LOCK ? n + rand() : n * 3; }\n"
+		"int main(int argc, char **argv)\n"
+		"{ return work(argc, argc + 3, argc * 2) + work(argc + 1, 3, 4); }' >removed.c && "
+		"clang -O2 -g removed.c -o removed"),
 	    0);
 	m = open_module("removed");
 	assert_parameters(m, "work", ",i,8;kind,e,4,READ=0,LOCK=1;n,i,8;,n,0;,n,0;,n,0;,n,0");

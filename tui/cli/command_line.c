@@ -151,6 +151,8 @@ static int option_take(struct options *o, const struct option_row *row, const ch
 	case OPT_END:
 		o->has_end = true;
 		return op_spec_parse(&o->end_op, arg, e, n);
+	case OPT_VALUE:
+		return value_spec_parse(o, arg, e, n);
 	case OPT_PEAK:
 		return peak_spec_parse(&o->question, arg, e, n);
 	case OPT_RING:
@@ -321,13 +323,9 @@ static int needs_check(const struct options *o, char *e, size_t n)
 
 static int check(const struct options *o, char *e, size_t n)
 {
-	int err = target_check(o, e, n);
-
-	if (!err)
-		err = unused_check(o, e, n);
-	if (!err)
-		err = phases_check(o, e, n);
-	return err ? err : needs_check(o, e, n);
+	return target_check(o, e, n)
+		   ?: unused_check(o, e, n)
+		   ?: phases_check(o, e, n) ?: values_check(o, e, n) ?: needs_check(o, e, n);
 }
 
 /*

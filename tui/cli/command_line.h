@@ -32,6 +32,9 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 /* Parse --peak: a number from 1, a latency, or a range of latencies. In a range, the first latency
  * may lack its unit. Returns as options_parse(). */
 int peak_spec_parse(struct descent_question *q, const char *text, char *error, size_t n);
+/* Parse --value: a parameter, or a member behind one (op_spec.c). Returns as options_parse(). */
+int value_spec_parse(struct options *o, const char *text, char *error, size_t n);
+int values_check(const struct options *o, char *error, size_t n);
 /* Parse --ring: a size with the unit K, M or G, or a time with the unit m, h or d (ring_spec.c).
  * Returns as options_parse(). */
 int ring_spec_parse(struct options *o, const char *text, char *error, size_t n);

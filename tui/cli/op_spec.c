@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/base/duration.h"
+#include "analysis/base/parameters.h"
 #include "analysis/base/syscall_names.h"
 #include "analysis/base/uring_names.h"
 #include "tui/cli/command_line.h"
@@ -162,4 +163,32 @@ int peak_spec_parse(struct descent_question *q, const char *text, char *e, size_
 		    "(2.5ms) or a range of latencies (2ms-4ms)",
 		    text);
 	return 0;
+}
+
+int value_spec_parse(struct options *o, const char *text, char *error, size_t n)
+{
+	const char *arrow = strstr(text, "->");
+	char name[PARAMETER_NAME] = "";
+
+	if (arrow && (size_t)(arrow - text) < sizeof(name))
+		memcpy(name, text, (size_t)(arrow - text));
+	if (strlen(text) >= PARAMETER_NAME || !parameter_name_fits(arrow ? name : text) ||
+	    (arrow && !parameter_name_fits(arrow + 2)))
+		return options_fail(error, n,
+				    "--value '%s' is not a parameter or a member behind one; give "
+				    "it as in kind, req->len or arg0->len",
+				    text);
+	if (o->nr_values == OPTIONS_MAX_VALUES)
+		return options_fail(error, n, "--value: more than %d values given; give fewer",
+				    OPTIONS_MAX_VALUES);
+	o->values[o->nr_values++] = text;
+	return 0;
+}
+
+int values_check(const struct options *o, char *error, size_t n)
+{
+	if (!o->nr_values || !o->no_values)
+		return 0;
+	return options_fail(error, n,
+			    "--value reads values, which --no-values forbids; remove one of them");
 }

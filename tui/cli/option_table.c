@@ -62,6 +62,11 @@ ROW("begin", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD) | F
     .id = OPT_BEGIN),
 ROW("end", 0, "OP", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD) | F(RESUME),
     "the operation whose end is the end of a phase that --begin begins", .id = OPT_END),
+ROW("value", 0, "EXPR", MEASURE, F(SCREEN) | F(WATCH) | F(DESCEND) | F(RECORD),
+    "compare this value of the calls of a peak with that of the others: req->len or arg0->len; may "
+    "be repeated (default: chosen by the types)", .id = OPT_VALUE),
+ROW("no-values", 0, NULL, MEASURE, LIVE & ~F(OPEN),
+    "do not record arguments and results of calls, nor what is behind them", FLAG(no_values)),
 ROW("follow", 0, NULL, MEASURE, LIVE & ~F(OPEN), "also measure children of the target",
     FLAG(follow)),
 ROW("for", 0, "SECONDS", MEASURE, F(WATCH) | F(WALK) | CHAINS | F(RECORD),

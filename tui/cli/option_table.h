@@ -59,6 +59,7 @@ enum option_id {
 	OPT_OP,
 	OPT_BEGIN,
 	OPT_END,
+	OPT_VALUE,
 	OPT_PEAK,
 	OPT_RING,
 	OPT_WHEN,

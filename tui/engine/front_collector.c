@@ -113,6 +113,7 @@ static void collector_child(int fd, const struct front_options *fo, uid_t uid, g
 	c->gid = gid;
 	c->follow = o->follow;
 	c->no_boost = o->no_boost;
+	c->no_values = o->no_values;
 	c->phases = o->has_begin;
 	c->pick = fo->pick;
 	c->restarts = fo->restarts;

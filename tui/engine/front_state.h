@@ -116,7 +116,7 @@ struct watch {
 	uint32_t returns_asked; /* return addresses that the parser is planning */
 	uint64_t discovered_ns; /* when the last new return address was seen */
 	bool has_exits, exits_stepped, exits_dropped, keep_exits;
-	bool parameters_asked;
+	enum { VALUES_UNKNOWN = 0, VALUES_ASKED, VALUES_KNOWN } values; /* their names */
 	bool found;	    /* once: if its file is replaced, it is looked up in the new one */
 	uint64_t calls_now; /* in the last slice */
 	struct {
@@ -405,6 +405,9 @@ void watches_profile(struct front *f, const struct rec_profile *p);
 /* Take the next step with every watch that can go on, and let a command run when all are armed. */
 void watches_move(struct front *f);
 void watches_release(struct front *f);
+
+/* watch_values.c: ask for the names of the values of functions that are armed. */
+void watch_values_move(struct front *f);
 
 /* watch_find.c: find the function of a watch, then plan it. */
 void watch_find(struct front *f, struct watch *w);

@@ -39,7 +39,7 @@ enum op_kind {
 	OP_RUNQUEUE
 };
 
-enum { OPTIONS_MAX_OPS = 64, OPTIONS_MAX_PIDS = 256, OPTIONS_NAME = 1024 };
+enum { OPTIONS_MAX_OPS = 64, OPTIONS_MAX_PIDS = 256, OPTIONS_NAME = 1024, OPTIONS_MAX_VALUES = 4 };
 
 /* One OP of the command line. */
 struct op_spec {
@@ -66,6 +66,9 @@ struct options {
 	size_t nr_ops;
 	struct op_spec begin_op, end_op;
 	bool has_begin, has_end;
+	const char *values[OPTIONS_MAX_VALUES]; /* --value: "kind", "req->len", "arg0->len" */
+	size_t nr_values;
+	bool no_values;
 	const char *files[2]; /* session files */
 	size_t nr_files;
 	const char *output;	      /* -o */

@@ -134,7 +134,8 @@ static void watch_restart(struct watch *w, enum watch_stage stage)
 {
 	w->stage = stage;
 	w->nr_sites = w->nr_returns = 0;
-	w->exits_dropped = w->parameters_asked = false;
+	w->exits_dropped = false;
+	w->values = VALUES_UNKNOWN;
 }
 
 void watches_refused(struct front *f, const struct rec_refused *r)
@@ -192,49 +193,6 @@ void watches_moved(struct front *f, uint32_t module)
 
 /* ---- next steps -------------------------------------------------------- */
 
-static void parameters_known(void *ctx, uint64_t tag, const struct parsed *answer)
-{
-	const struct parsed_symbols *a = &answer->symbols;
-
-	for (uint32_t i = 0; i < a->nr; i++)
-		if (a->symbols[i].parameters && a->symbols[i].parameters[0])
-			front_feed(ctx,
-				   &(struct record){.type = REC_SYMBOL, .symbol = a->symbols[i]});
-}
-
-/* True if names for the values of its calls may be asked for. */
-static bool lacks_parameters(const struct watch *w)
-{
-	return w->stage == WATCH_ARMED && w->module && !w->edge && !w->parameters_asked;
-}
-
-/* Ask for the parameters of all functions of a module at once, for which the parser reads its debug
- * information once. */
-static void ask_parameters(struct front *f, uint32_t module)
-{
-	const struct parser_reply reply = {parameters_known, f, 0};
-	uint64_t offsets[PARSE_MAX_OFFSETS];
-	struct parse_request req = {.module = module, .text = "", .max = 1, .offsets = offsets};
-
-	for (size_t i = 0; i < f->watches.nr && req.nr_offsets < PARSE_MAX_OFFSETS; i++) {
-		struct watch *w = f->watches.list[i];
-
-		if (!lacks_parameters(w) || w->module != module)
-			continue;
-		offsets[req.nr_offsets++] = w->offset;
-		w->parameters_asked = true;
-	}
-	front_ask(f, PARSE_SYMBOLS, &req, &reply);
-}
-
-/* Whether there are names does not matter to the watches: ask when they are armed. */
-static void parameters_move(struct front *f)
-{
-	for (size_t i = 0; !f->options->open && i < f->watches.nr; i++)
-		if (lacks_parameters(f->watches.list[i]))
-			ask_parameters(f, f->watches.list[i]->module);
-}
-
 void watches_move(struct front *f)
 {
 	bool settled = modules_settled(f), all = true;
@@ -253,7 +211,7 @@ void watches_move(struct front *f)
 	}
 	phases_send(f);
 	if (all)
-		parameters_move(f);
+		watch_values_move(f);
 	/* Do not start a command before its waits are traced, nor one in which nothing can be
 	 * watched. */
 	if (f->said.failure || front_nothing_to_do(f))

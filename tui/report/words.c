@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/words.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analysis/base/format.h"
@@ -227,7 +228,10 @@ static unsigned int remarks_choose(const struct peak *p, struct remark list[REMA
 	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < p->nr_values; i++)
-		remark_add(list, &nr, &(struct remark){REMARK_VALUE, i, p->values[i].separation});
+		/* among values that tell as much, the order is that of the model */
+		remark_add(
+		    list, &nr,
+		    &(struct remark){REMARK_VALUE, i, round(p->values[i].separation * 20) / 20});
 	remark_add(list, &nr, &(struct remark){REMARK_PERIOD, 0, p->period_ns > 0 ? 0.7 : 0});
 	remark_add(list, &nr,
 		   &(struct remark){REMARK_RUN_QUEUE, 0,
