@@ -38,7 +38,8 @@ static uint64_t measured_ns(const struct cause_entry *e)
 /* Is it a wait for a lock that whoever ended it had until then? */
 static bool is_released(const struct cause *c)
 {
-	return c->kind == CAUSE_LOCK && c->wait == WAIT_UNKNOWN && c->ender == ENDER_TASK && c->tid;
+	return c->kind == CAUSE_LOCK && !wait_kind_info(c->wait)->exact && c->ender == ENDER_TASK &&
+	       c->tid;
 }
 
 static void add_holder(struct cause_tally *t, uint32_t tid, uint64_t lock, bool differ)

@@ -8,37 +8,6 @@
 
 enum { LATE_NS = 200000 };
 
-const char *cause_kind_text(enum cause_kind kind)
-{
-	static const char *const text[CAUSE_KINDS] = {
-	    [CAUSE_OWN_CODE] = "own code",
-	    [CAUSE_LOOP] = "loop",
-	    [CAUSE_PREEMPTION] = "preemption",
-	    [CAUSE_RUN_QUEUE] = "run queue",
-	    [CAUSE_INTERRUPT] = "interrupt",
-	    [CAUSE_PAGE_FAULT] = "page fault",
-	    [CAUSE_IO] = "io",
-	    [CAUSE_LOCK] = "lock",
-	    [CAUSE_SLEEP] = "sleep",
-	    [CAUSE_TIMEOUT] = "timeout",
-	    [CAUSE_NETWORK] = "network",
-	    [CAUSE_WAIT] = "wait",
-	    [CAUSE_UNMEASURED] = "unmeasured callees",
-	    [CAUSE_UNKNOWN] = "unknown",
-	    [CAUSE_QUOTA] = "cpu quota",
-	    [CAUSE_STOPPED] = "stopped",
-	    [CAUSE_THROTTLED] = "throttled",
-	    [CAUSE_RECLAIM] = "reclaim",
-	    [CAUSE_COMPACTION] = "compaction",
-	    [CAUSE_SWAP] = "swap",
-	    [CAUSE_HUGE_PAGE] = "huge page",
-	    [CAUSE_KERNEL] = "kernel",
-	    [CAUSE_SIGNAL] = "signal handler",
-	};
-
-	return kind < CAUSE_KINDS ? text[kind] : "unknown";
-}
-
 static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
@@ -71,61 +40,10 @@ static bool is_late_by_slack(const struct rec_sleep *s)
 	return is_late(s) && s->slack_ns >= (s->slept_ns - s->asked_ns) / 2;
 }
 
-/* The cause of a sleep of this kind that nobody has ended yet. */
-static enum cause_kind cause_of_kind(enum wait_kind kind)
-{
-	/* those that are not named may be for anything: who ended them tells */
-	static const enum cause_kind causes[WAIT_KINDS] = {
-	    [WAIT_CLOCK] = CAUSE_SLEEP,
-	    [WAIT_CHILD] = CAUSE_WAIT,
-	    [WAIT_VFORK] = CAUSE_WAIT,
-	    [WAIT_JOIN] = CAUSE_WAIT,
-	    [WAIT_LOCK] = CAUSE_LOCK,
-	    [WAIT_CONDITION] = CAUSE_WAIT,
-	    [WAIT_KERNEL_LOCK] = CAUSE_LOCK,
-	    [WAIT_ADDRESS_SPACE] = CAUSE_LOCK,
-	    [WAIT_FILE_LOCK] = CAUSE_LOCK,
-	    [WAIT_FILE_LOCK_POLLED] = CAUSE_LOCK,
-	    [WAIT_RETRY] = CAUSE_SLEEP,
-	    [WAIT_PIPE_EMPTY] = CAUSE_WAIT,
-	    [WAIT_PIPE_FULL] = CAUSE_WAIT,
-	    [WAIT_FIFO_WRITER] = CAUSE_WAIT,
-	    [WAIT_FIFO_READER] = CAUSE_WAIT,
-	    [WAIT_LOCAL] = CAUSE_WAIT,
-	    [WAIT_LOCAL_FULL] = CAUSE_WAIT,
-	    [WAIT_DATAGRAM_FULL] = CAUSE_WAIT,
-	    [WAIT_NETWORK] = CAUSE_NETWORK,
-	    [WAIT_NETWORK_FULL] = CAUSE_NETWORK,
-	    [WAIT_HELD_BACK] = CAUSE_NETWORK,
-	    [WAIT_CONNECT] = CAUSE_NETWORK,
-	    [WAIT_SEMAPHORE] = CAUSE_WAIT,
-	    [WAIT_TERMINAL] = CAUSE_IO,
-	    [WAIT_FILE] = CAUSE_IO,
-	    [WAIT_DEVICE] = CAUSE_IO,
-	    [WAIT_PAGE] = CAUSE_PAGE_FAULT,
-	    [WAIT_HUGE_PAGE] = CAUSE_HUGE_PAGE,
-	    [WAIT_SWAP] = CAUSE_SWAP,
-	    [WAIT_WRITEBACK] = CAUSE_IO,
-	    [WAIT_THROTTLED] = CAUSE_THROTTLED,
-	    [WAIT_JOURNAL] = CAUSE_IO,
-	    [WAIT_RECLAIM] = CAUSE_RECLAIM,
-	    [WAIT_COMPACTION] = CAUSE_COMPACTION,
-	    [WAIT_STOPPED] = CAUSE_STOPPED,
-	    [WAIT_TRACED] = CAUSE_STOPPED,
-	    [WAIT_FROZEN] = CAUSE_STOPPED,
-	    [WAIT_QUOTA] = CAUSE_QUOTA,
-	    [WAIT_FROZEN_FILES] = CAUSE_STOPPED,
-	    [WAIT_GRACE] = CAUSE_WAIT,
-	    [WAIT_FLUSH] = CAUSE_WAIT,
-	};
-
-	return (unsigned int)kind < WAIT_KINDS && causes[kind] ? causes[kind] : CAUSE_UNKNOWN;
-}
-
 /* Returns true if it stays what it is, whoever ended it. */
 static bool is_settled(enum wait_kind kind)
 {
-	enum cause_kind cause = cause_of_kind(kind);
+	enum cause_kind cause = wait_kind_info(kind)->cause;
 
 	return wait_kind_info(kind)->exact ||
 	       (cause != CAUSE_UNKNOWN && cause != CAUSE_WAIT && cause != CAUSE_NETWORK &&
@@ -146,7 +64,7 @@ static enum cause_kind cause_by_object(const struct rec_sleep *s, enum wait_kind
 	}
 	if (kind == WAIT_SIGNAL && !s->bracket && s->waker && s->waker[0])
 		return CAUSE_WAIT;
-	return cause_of_kind(kind);
+	return wait_kind_info(kind)->cause;
 }
 
 /*
@@ -204,7 +122,7 @@ static const char *name_of(const struct rec_sleep *s, enum cause_kind cause, enu
 		return kind == WAIT_LOCK ? s->holder : s->name;
 	case CAUSE_IO:
 		/* the file is not known if the thread waited for something else */
-		return cause_of_kind(kind) == CAUSE_WAIT ? "" : s->name;
+		return wait_kind_info(kind)->cause == CAUSE_WAIT ? "" : s->name;
 	case CAUSE_UNKNOWN:
 		return ender == ENDER_IRQ || ender == ENDER_IPI || ender == ENDER_SOFTIRQ
 			   ? s->interrupt
@@ -232,12 +150,15 @@ bool cause_of_work(const struct rec_sleep *s, struct cause *out)
 	if (s->work == SLEEP_NO_WORK || s->work == SLEEP_PARKED || s->work >= SLEEP_WORKS)
 		return false;
 	kind = wait_kind_of_sleep(s, "", false);
-	out->kind = cause_of_kind(kind);
+	out->kind = wait_kind_info(kind)->cause;
+	out->wait = wait_is_stop(kind) ? WAIT_UNKNOWN : kind;
 	set(out, out->kind, name_of(s, out->kind, kind, ENDER_UNKNOWN));
 	if (s->work == SLEEP_FROZEN)
 		set_frozen(out, s->name);
-	if (s->work == SLEEP_IN_PROBE)
+	if (s->work == SLEEP_IN_PROBE) {
+		out->wait = WAIT_UNKNOWN;
 		set(out, CAUSE_UNKNOWN, "");
+	}
 	if (s->work == SLEEP_IN_DIRTY && *holder)
 		snprintf(out->detail, sizeof(out->detail), "%s, most of them by %s", about, holder);
 	else if (s->work == SLEEP_IN_PROBE)
@@ -426,6 +347,17 @@ static void put_times(char *out, size_t n, const struct rec_sleep *s, enum wait_
 		snprintf(out, n, "asked for %s", format_time(s->asked_ns).s);
 }
 
+/* Do the words of the kind say what the sleep was, whoever ended it? */
+static bool says_its_kind(const struct rec_sleep *s, enum wait_kind kind, enum cause_kind cause)
+{
+	enum cause_kind of_kind = wait_kind_info(kind)->cause;
+
+	if (kind == WAIT_UNKNOWN || kind == WAIT_OTHER || s->work == SLEEP_PARKED ||
+	    wait_is_stop(kind) != (kind == WAIT_FROZEN_FILES))
+		return false;
+	return cause == of_kind || (of_kind == CAUSE_UNKNOWN && cause != CAUSE_TIMEOUT);
+}
+
 void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause *out)
 {
 	enum wait_kind kind = wait_kind_of_sleep(s, kernel, false);
@@ -448,7 +380,9 @@ void cause_of_sleep(const struct rec_sleep *s, const char *kernel, struct cause 
 	/* only threads of the same process share an address for certain */
 	if (out->tid && s->call && !strcmp(s->call, "futex") && s->args[0])
 		out->lock = s->args[0] ^ (uint64_t)s->waker_pid << 44;
-	out->wait = wait_kind_info(kind)->exact ? kind : WAIT_UNKNOWN;
+	out->wait = says_its_kind(s, kind, out->kind) ? kind : WAIT_UNKNOWN;
+	if (kind == WAIT_FROZEN)
+		set_frozen(out, "");
 	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
 		if (*part[i] && at < sizeof(out->detail))
 			at += (size_t)snprintf(out->detail + at, sizeof(out->detail) - at, "%s%s",

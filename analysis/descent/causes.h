@@ -10,42 +10,7 @@
 
 #include "analysis/session/record.h"
 #include "analysis/waits/ender.h"
-
-enum cause_kind {
-	CAUSE_OWN_CODE = 0,
-	CAUSE_LOOP,	  /* a loop in the function around calls that are each short */
-	CAUSE_PREEMPTION, /* name: the task that took the CPU */
-	CAUSE_RUN_QUEUE,
-	CAUSE_INTERRUPT, /* name: the handler, detail: the interrupt number */
-	CAUSE_PAGE_FAULT,
-	CAUSE_IO,    /* name: the file or the device */
-	CAUSE_LOCK,  /* name: the holder of the lock, if it is known */
-	CAUSE_SLEEP, /* the program asked to sleep */
-	CAUSE_TIMEOUT,
-	CAUSE_NETWORK, /* name: the peer of the connection */
-	CAUSE_WAIT,    /* waits for another task; name: the task */
-	CAUSE_UNMEASURED,
-	CAUSE_UNKNOWN,
-	CAUSE_QUOTA, /* the CPU quota of a cgroup is used up; name: the cgroup */
-	/*
-	 * stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
-	 * thread
-	 */
-	CAUSE_STOPPED,
-	CAUSE_THROTTLED, /* too many dirty pages; name: the device */
-	/* the kernel frees memory; name: the cgroup at its limit, "" for the whole host */
-	CAUSE_RECLAIM,
-	CAUSE_COMPACTION, /* the kernel moves memory to make a large contiguous block */
-	CAUSE_SWAP,	  /* pages are read back from swap */
-	CAUSE_HUGE_PAGE,  /* the kernel allocates a huge page */
-	/* other kernel code; name: the kernel function, detail: the system call */
-	CAUSE_KERNEL,
-	CAUSE_SIGNAL, /* a signal handler ran; name: the handler */
-	CAUSE_KINDS
-};
-
-/* Returns the name of the kind in the JSON output: "own code", "run queue", ... */
-const char *cause_kind_text(enum cause_kind kind);
+#include "analysis/waits/kinds.h"
 
 enum { CAUSE_TEXT = 192, CAUSE_NAMES = 8, CAUSE_HOLDERS = 16 };
 
@@ -60,7 +25,7 @@ struct cause {
 	/* the thread that `name` names: it took the CPU, or woke; 0: no thread, or not known */
 	uint32_t tid;
 	enum wait_ender ender; /* of a sleep */
-	enum wait_kind wait;   /* of a sleep, if its words say more than `kind`; else 0 */
+	enum wait_kind wait;   /* of a sleep or of kernel work, which has its words; else 0 */
 	uint64_t lock; /* of a sleep at a futex that a task ended: a number for it; 0: not known */
 	bool took_cpu; /* of CAUSE_WAIT: the thread did not sleep; the task ran on its CPU */
 };

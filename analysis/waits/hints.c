@@ -151,9 +151,20 @@ static uint32_t hint_of_lock(const char *name)
 	return 0;
 }
 
+/*
+ * Is a thread frozen that sleeps in this function? Cgroups of version 2, and older kernels, have no
+ * state of a task for that. What get_signal() itself sleeps for is the freezer, whose function may
+ * be inlined.
+ */
+static bool is_freezer(const char *name)
+{
+	return begins(name, "do_freezer_trap") || begins(name, "get_signal") ||
+	       begins(name, "__refrigerator");
+}
+
 uint32_t wait_hints(const char *kernel)
 {
-	const char *caller = "";
+	const char *caller = "", *last = "";
 	uint32_t hints = 0;
 
 	while (*kernel) {
@@ -170,11 +181,13 @@ uint32_t wait_hints(const char *kernel)
 			hints |= hint_of_lock(caller);
 		if (!any_of(i, ARRAY_SIZE(lock_wrappers), begins(kernel, lock_wrappers[i])))
 			caller = kernel;
+		if (!begins(kernel, "schedule") && !begins(kernel, "__schedule"))
+			last = kernel;
 		kernel += strcspn(kernel, ";");
 		kernel += *kernel == ';';
 	}
 	/* the kernel leaves its lock functions out of the stacks of other tasks */
 	if (hint_of_lock(caller) == HINT_ADDRESS_SPACE)
 		hints |= HINT_LOCK | HINT_ADDRESS_SPACE;
-	return hints;
+	return hints | (is_freezer(last) ? HINT_FREEZER : 0u);
 }

@@ -10,81 +10,121 @@
 
 #include "analysis/base/futex.h"
 
-#define KIND(text_, account_, time_)                                                               \
+#define KIND(text_, cause_, account_, time_)                                                       \
 	{                                                                                          \
-		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_##time_,           \
-		.holds = "held by"                                                                 \
+		.text = text_, .cause = CAUSE_##cause_, .account = ACCOUNT_##account_,             \
+		.time = WAIT_TIME_##time_, .holds = "held by"                                      \
 	}
-#define EXACT(text_, account_)                                                                     \
+#define EXACT(text_, cause_, account_)                                                             \
 	{                                                                                          \
-		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_WORK,              \
-		.exact = true, .holds = "held by"                                                  \
+		.text = text_, .cause = CAUSE_##cause_, .account = ACCOUNT_##account_,             \
+		.time = WAIT_TIME_WORK, .exact = true, .holds = "held by"                          \
 	}
-#define QUEUE(text_, account_, holds_, items_)                                                     \
+#define QUEUE(text_, cause_, account_, holds_, items_)                                             \
 	{                                                                                          \
-		.text = text_, .account = ACCOUNT_##account_, .time = WAIT_TIME_WORK,              \
-		.exact = true, .holds = holds_, .items = items_                                    \
+		.text = text_, .cause = CAUSE_##cause_, .account = ACCOUNT_##account_,             \
+		.time = WAIT_TIME_WORK, .exact = true, .holds = holds_, .items = items_            \
 	}
 
 const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 {
 	static const struct wait_kind_info info[WAIT_KINDS] = {
-	    [WAIT_UNKNOWN] = KIND("asleep, not known in what", UNKNOWN, WORK),
-	    [WAIT_CLOCK] = KIND("sleeping", DELIBERATE, SLEEP),
-	    [WAIT_EVENTS] = KIND("waiting for events", IDLE, IDLE),
-	    [WAIT_CONNECTION] = KIND("waiting for a connection", IDLE, IDLE),
-	    [WAIT_SIGNAL] = KIND("waiting for a signal", IDLE, IDLE),
-	    [WAIT_CHILD] = KIND("waiting for a child", OTHER_PATH, IDLE),
-	    [WAIT_VFORK] = KIND("waiting for a vfork child", OTHER_PATH, WORK),
-	    [WAIT_JOIN] = KIND("joining a thread", LOCK, IDLE),
-	    [WAIT_LOCK] = KIND("waiting for a lock", LOCK, WORK),
-	    [WAIT_CONDITION] = KIND("waiting for a condition", IDLE, IDLE),
-	    [WAIT_KERNEL_LOCK] = EXACT("waiting for a kernel lock", LOCK),
-	    [WAIT_ADDRESS_SPACE] = EXACT("waiting for the address-space lock mmap_lock", LOCK),
-	    [WAIT_FILE_LOCK] = EXACT("waiting for a file lock", LOCK),
-	    [WAIT_FILE_LOCK_POLLED] = EXACT("sleeping until the next try to get a file lock", LOCK),
-	    [WAIT_RETRY] = EXACT("sleeping until the next try of a call that failed", DELIBERATE),
-	    [WAIT_PIPE_EMPTY] = KIND("waiting for data in a pipe", IDLE, IDLE),
-	    [WAIT_PIPE_FULL] = KIND("waiting for room in a pipe", OTHER_PATH, WORK),
-	    [WAIT_FIFO_WRITER] = KIND("waiting for a writer of a FIFO", IDLE, IDLE),
-	    [WAIT_FIFO_READER] = KIND("waiting for a reader of a FIFO", OTHER_PATH, WORK),
-	    [WAIT_LOCAL] = KIND("waiting for data from a local socket", OTHER_PATH, WORK),
-	    [WAIT_LOCAL_FULL] = KIND("waiting for room in a local socket", OTHER_PATH, WORK),
-	    [WAIT_DATAGRAM_FULL] =
-		QUEUE("waiting for room in a datagram socket", OTHER_PATH, "read by", "messages"),
-	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, WORK),
-	    [WAIT_NETWORK_FULL] = KIND("waiting for room in a network socket", NETWORK, WORK),
-	    [WAIT_HELD_BACK] = EXACT(
-		"waiting for an answer, own data held back until acknowledged (Nagle)", NETWORK),
-	    [WAIT_CONNECT] = QUEUE("waiting until a connection is accepted", NETWORK, "accepted by",
-				   "connections"),
-	    [WAIT_MESSAGE] = KIND("waiting for a message", IDLE, IDLE),
-	    [WAIT_MESSAGE_FULL] = KIND("waiting for room for a message", OTHER_PATH, WORK),
-	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", IDLE, IDLE),
-	    [WAIT_TERMINAL] = KIND("waiting for a terminal", IDLE, IDLE),
-	    [WAIT_FILE] = KIND("waiting for a file", IO_QUEUE, WORK),
-	    [WAIT_DEVICE] = KIND("waiting for a device", HARDWARE, WORK),
-	    [WAIT_PAGE] = KIND("waiting for a page of a file", PAGE_FAULT, WORK),
-	    [WAIT_HUGE_PAGE] = KIND("waiting for a huge page", PAGE_FAULT, WORK),
-	    [WAIT_SWAP] = KIND("waiting for swap", PAGE_FAULT, WORK),
-	    [WAIT_WRITEBACK] = KIND("waiting for writeback", WRITEBACK, WORK),
-	    [WAIT_THROTTLED] = KIND("held back, too many dirty pages", WRITEBACK, WORK),
-	    [WAIT_JOURNAL] = KIND("waiting for the journal", WRITEBACK, WORK),
-	    [WAIT_RECLAIM] = KIND("waiting for memory", WRITEBACK, WORK),
-	    [WAIT_COMPACTION] = KIND("waiting for memory to be compacted", WRITEBACK, WORK),
-	    [WAIT_URING] = KIND("waiting for an io_uring", OTHER_PATH, IDLE),
-	    [WAIT_STOPPED] = KIND("stopped", STOPPED, WORK),
-	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, WORK),
-	    [WAIT_FROZEN] = KIND("frozen", STOPPED, WORK),
-	    [WAIT_FROZEN_FILES] = EXACT("waiting for a frozen file system", STOPPED),
-	    [WAIT_GRACE] = EXACT("waiting for a grace period of RCU", OTHER_PATH),
-	    [WAIT_FLUSH] = EXACT("waiting for work items of the kernel", OTHER_PATH),
-	    [WAIT_QUOTA] = EXACT("throttled by the CPU quota", RUN_QUEUE),
-	    [WAIT_KERNEL_IDLE] = KIND("idle", IDLE, IDLE),
-	    [WAIT_OTHER] = KIND("waiting", UNKNOWN, WORK),
+	    [WAIT_UNKNOWN] = KIND("asleep, not known in what", UNKNOWN, UNKNOWN, WORK),
+	    [WAIT_CLOCK] = KIND("sleeping", SLEEP, DELIBERATE, SLEEP),
+	    [WAIT_EVENTS] = KIND("waiting for events", UNKNOWN, IDLE, IDLE),
+	    [WAIT_CONNECTION] = KIND("waiting for a connection", UNKNOWN, IDLE, IDLE),
+	    [WAIT_SIGNAL] = KIND("waiting for a signal", UNKNOWN, IDLE, IDLE),
+	    [WAIT_CHILD] = KIND("waiting for a child", WAIT, OTHER_PATH, IDLE),
+	    [WAIT_VFORK] = KIND("waiting for a vfork child", WAIT, OTHER_PATH, WORK),
+	    [WAIT_JOIN] = KIND("joining a thread", WAIT, LOCK, IDLE),
+	    [WAIT_LOCK] = KIND("waiting for a lock", LOCK, LOCK, WORK),
+	    [WAIT_CONDITION] = KIND("waiting for a condition", WAIT, IDLE, IDLE),
+	    [WAIT_KERNEL_LOCK] = EXACT("waiting for a kernel lock", LOCK, LOCK),
+	    [WAIT_ADDRESS_SPACE] =
+		EXACT("waiting for the address-space lock mmap_lock", LOCK, LOCK),
+	    [WAIT_FILE_LOCK] = EXACT("waiting for a file lock", LOCK, LOCK),
+	    [WAIT_FILE_LOCK_POLLED] =
+		EXACT("sleeping until the next try to get a file lock", LOCK, LOCK),
+	    [WAIT_RETRY] =
+		EXACT("sleeping until the next try of a call that failed", SLEEP, DELIBERATE),
+	    [WAIT_PIPE_EMPTY] = KIND("waiting for data in a pipe", WAIT, IDLE, IDLE),
+	    [WAIT_PIPE_FULL] = KIND("waiting for room in a pipe", WAIT, OTHER_PATH, WORK),
+	    [WAIT_FIFO_WRITER] = KIND("waiting for a writer of a FIFO", WAIT, IDLE, IDLE),
+	    [WAIT_FIFO_READER] = KIND("waiting for a reader of a FIFO", WAIT, OTHER_PATH, WORK),
+	    [WAIT_LOCAL] = KIND("waiting for data from a local socket", WAIT, OTHER_PATH, WORK),
+	    [WAIT_LOCAL_FULL] = KIND("waiting for room in a local socket", WAIT, OTHER_PATH, WORK),
+	    [WAIT_DATAGRAM_FULL] = QUEUE("waiting for room in a datagram socket", WAIT, OTHER_PATH,
+					 "read by", "messages"),
+	    [WAIT_NETWORK] = KIND("waiting for data from the network", NETWORK, NETWORK, WORK),
+	    [WAIT_NETWORK_FULL] =
+		KIND("waiting for room in a network socket", NETWORK, NETWORK, WORK),
+	    [WAIT_HELD_BACK] =
+		EXACT("waiting for an answer, own data held back until acknowledged (Nagle)",
+		      NETWORK, NETWORK),
+	    [WAIT_CONNECT] = QUEUE("waiting until a connection is accepted", NETWORK, NETWORK,
+				   "accepted by", "connections"),
+	    [WAIT_MESSAGE] = KIND("waiting for a message", UNKNOWN, IDLE, IDLE),
+	    [WAIT_MESSAGE_FULL] = KIND("waiting for room for a message", UNKNOWN, OTHER_PATH, WORK),
+	    [WAIT_SEMAPHORE] = KIND("waiting for a semaphore", WAIT, IDLE, IDLE),
+	    [WAIT_TERMINAL] = KIND("waiting for a terminal", IO, IDLE, IDLE),
+	    [WAIT_FILE] = KIND("waiting for I/O", IO, IO_QUEUE, WORK),
+	    [WAIT_DEVICE] = KIND("waiting for a device", IO, HARDWARE, WORK),
+	    [WAIT_PAGE] = KIND("waiting for a page of a file", PAGE_FAULT, PAGE_FAULT, WORK),
+	    [WAIT_HUGE_PAGE] =
+		KIND("waiting while the kernel makes huge pages", HUGE_PAGE, PAGE_FAULT, WORK),
+	    [WAIT_SWAP] = KIND("reading pages back from swap", SWAP, PAGE_FAULT, WORK),
+	    [WAIT_WRITEBACK] = KIND("waiting for writeback", IO, WRITEBACK, WORK),
+	    [WAIT_THROTTLED] =
+		KIND("throttled while writing: too many dirty pages", THROTTLED, WRITEBACK, WORK),
+	    [WAIT_JOURNAL] = KIND("waiting for the journal", IO, WRITEBACK, WORK),
+	    [WAIT_RECLAIM] = KIND("freeing memory", RECLAIM, WRITEBACK, WORK),
+	    [WAIT_COMPACTION] =
+		KIND("waiting while the kernel compacts memory", COMPACTION, WRITEBACK, WORK),
+	    [WAIT_URING] = KIND("waiting for an io_uring", UNKNOWN, OTHER_PATH, IDLE),
+	    [WAIT_STOPPED] = KIND("stopped", STOPPED, STOPPED, WORK),
+	    [WAIT_TRACED] = KIND("held by a debugger", STOPPED, STOPPED, WORK),
+	    [WAIT_FROZEN] = KIND("stopped by the cgroup freezer", STOPPED, STOPPED, WORK),
+	    [WAIT_FROZEN_FILES] = EXACT("waiting for a frozen file system", STOPPED, STOPPED),
+	    [WAIT_GRACE] = EXACT("waiting for a grace period of RCU", WAIT, OTHER_PATH),
+	    [WAIT_FLUSH] = EXACT("waiting for work items of the kernel", WAIT, OTHER_PATH),
+	    [WAIT_QUOTA] = EXACT("throttled by the CPU quota", QUOTA, RUN_QUEUE),
+	    [WAIT_KERNEL_IDLE] = KIND("idle", UNKNOWN, IDLE, IDLE),
+	    [WAIT_OTHER] = KIND("waiting", UNKNOWN, UNKNOWN, WORK),
 	};
 
 	return &info[(unsigned int)kind < WAIT_KINDS ? kind : WAIT_UNKNOWN];
+}
+
+const struct cause_kind_info *cause_kind_info(enum cause_kind kind)
+{
+	static const struct cause_kind_info info[CAUSE_KINDS] = {
+	    [CAUSE_OWN_CODE] = {"own code", "in its own code", ": "},
+	    [CAUSE_LOOP] = {"loop", "its own loop around short calls", ": "},
+	    [CAUSE_PREEMPTION] = {"preemption", "preempted", " by "},
+	    [CAUSE_RUN_QUEUE] = {"run queue", "runnable, waiting for a CPU", ", behind "},
+	    [CAUSE_INTERRUPT] = {"interrupt", "interrupted", " by "},
+	    [CAUSE_PAGE_FAULT] = {"page fault", "in page faults", ": "},
+	    [CAUSE_IO] = {"io", "waiting for I/O", " on "},
+	    [CAUSE_LOCK] = {"lock", "waiting for a lock", " held by "},
+	    [CAUSE_SLEEP] = {"sleep", "sleeping", ": "},
+	    [CAUSE_TIMEOUT] = {"timeout", "waiting until a timeout", ": "},
+	    [CAUSE_NETWORK] = {"network", "waiting for the network", ": "},
+	    [CAUSE_WAIT] = {"wait", "waiting for another task", ": "},
+	    [CAUSE_UNMEASURED] = {"unmeasured callees", "in callees that were not measured", ": "},
+	    [CAUSE_UNKNOWN] = {"unknown", "unknown cause", ": "},
+	    [CAUSE_QUOTA] = {"cpu quota", "throttled by the CPU quota", " of "},
+	    [CAUSE_STOPPED] = {"stopped", "stopped", " by "},
+	    [CAUSE_THROTTLED] = {"throttled", "throttled while writing: too many dirty pages",
+				 " on "},
+	    [CAUSE_RECLAIM] = {"reclaim", "freeing memory", " for "},
+	    [CAUSE_COMPACTION] = {"compaction", "waiting while the kernel compacts memory", ": "},
+	    [CAUSE_SWAP] = {"swap", "reading pages back from swap", ": "},
+	    [CAUSE_HUGE_PAGE] = {"huge page", "waiting while the kernel makes huge pages", ": "},
+	    [CAUSE_KERNEL] = {"kernel", "in the kernel", ": "},
+	    [CAUSE_SIGNAL] = {"signal handler", "in a signal handler", ": "},
+	};
+
+	return &info[(unsigned int)kind < CAUSE_KINDS ? kind : CAUSE_UNKNOWN];
 }
 
 const char *wait_account_text(enum wait_account account)
@@ -319,7 +359,7 @@ enum wait_kind wait_kind_of(const struct wait_facts *f)
 	const bool io = f->hints & HINT_IO || f->state & SWITCH_IN_IOWAIT;
 	enum wait_kind kind;
 
-	if (f->state & SWITCH_FROZEN)
+	if (f->state & SWITCH_FROZEN || f->hints & HINT_FREEZER)
 		return WAIT_FROZEN;
 	if (f->state & SWITCH_TRACED)
 		return WAIT_TRACED;

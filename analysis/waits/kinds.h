@@ -91,13 +91,63 @@ enum wait_account {
 	ACCOUNTS
 };
 
+/* What the time of a call is spent in: the kind of a cause. Documented in docs/descent.md,
+ * "Causes". */
+enum cause_kind {
+	CAUSE_OWN_CODE = 0,
+	CAUSE_LOOP,	  /* a loop in the function around calls that are each short */
+	CAUSE_PREEMPTION, /* name: the task that took the CPU */
+	CAUSE_RUN_QUEUE,
+	CAUSE_INTERRUPT, /* name: the handler, detail: the interrupt number */
+	CAUSE_PAGE_FAULT,
+	CAUSE_IO,    /* name: the file or the device */
+	CAUSE_LOCK,  /* name: the holder of the lock, if it is known */
+	CAUSE_SLEEP, /* the program asked to sleep */
+	CAUSE_TIMEOUT,
+	CAUSE_NETWORK, /* name: the peer of the connection */
+	CAUSE_WAIT,    /* waits for another task; name: the task */
+	CAUSE_UNMEASURED,
+	CAUSE_UNKNOWN,
+	CAUSE_QUOTA, /* the CPU quota of a cgroup is used up; name: the cgroup */
+	/*
+	 * stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
+	 * thread
+	 */
+	CAUSE_STOPPED,
+	CAUSE_THROTTLED, /* too many dirty pages; name: the device */
+	/* the kernel frees memory; name: the cgroup at its limit, "" for the whole host */
+	CAUSE_RECLAIM,
+	CAUSE_COMPACTION, /* the kernel moves memory to make a large contiguous block */
+	CAUSE_SWAP,	  /* pages are read back from swap */
+	CAUSE_HUGE_PAGE,  /* the kernel allocates a huge page */
+	/* other kernel code; name: the kernel function, detail: the system call */
+	CAUSE_KERNEL,
+	CAUSE_SIGNAL, /* a signal handler ran; name: the handler */
+	CAUSE_KINDS
+};
+
+/* The words for a cause. Those of a sleep are its kind's, unless its kind is not known. */
+struct cause_kind_info {
+	const char *json; /* "own code", "run queue", ... */
+	const char *text;
+	const char *before_name; /* between the text and a name: " by " */
+};
+
+const struct cause_kind_info *cause_kind_info(enum cause_kind kind);
+/* Returns the name of the kind in the JSON output: "own code", "run queue", ... */
+static inline const char *cause_kind_text(enum cause_kind kind)
+{
+	return cause_kind_info(kind)->json;
+}
+
 enum wait_time { WAIT_TIME_WORK = 0, WAIT_TIME_SLEEP, WAIT_TIME_IDLE };
 
 struct wait_kind_info {
 	const char *text;	   /* "waiting for a lock" */
+	enum cause_kind cause;	   /* CAUSE_UNKNOWN: whoever ended it tells */
 	enum wait_account account; /* where the chain ends at this sleep */
 	enum wait_time time;
-	bool exact; /* the text says what is waited for, more than the kind of a cause does */
+	bool exact; /* it is waited for nothing else, whoever ended it */
 	/* of what is waited for: what its holder does with it ("held by"), and, of a queue, what is
 	 * in it */
 	const char *holds, *items;
@@ -135,6 +185,7 @@ enum wait_hint {
 	HINT_GRACE = 1 << 23,
 	HINT_FLUSH = 1 << 24,
 	HINT_QUEUE_FULL = 1 << 25, /* the queue of the other end of a Unix socket is full */
+	HINT_FREEZER = 1 << 26,	   /* sleeps in nothing but the cgroup freezer */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */

@@ -67,12 +67,15 @@ enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel,
 			       .retries_lock = s->flags & SLEEP_RETRIES_LOCK,
 			       .contends = s->flags & SLEEP_CONTENDS,
 			       .for_thread = s->flags & SLEEP_FOR_THREAD};
+	/* the kernel clears the number of a thread, and wakes who joins it, in that thread */
+	const bool by_joined = s->waker_tid && (uint32_t)s->args[2] == s->waker_tid;
 
 	if (kind != WAIT_UNKNOWN)
 		return kind;
 	/* without a stack, a sleep outside of system calls counts as a missing page */
 	f.in_fault = f.syscall < 0 && !has_stack;
 	memcpy(f.args, s->args, sizeof(f.args));
+	f.for_thread |= by_joined;
 	return wait_kind_of(&f);
 }
 

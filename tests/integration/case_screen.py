@@ -404,7 +404,7 @@ def scripted_descent():
         f.write("end\nkey v\nexpect finding the cause of the calls\nkey / f i n d i n g Enter Enter\n"
                 "expect serve\nkey q q\nkey / s e r v e Enter Enter\nkey >\nkey Enter\ndump\nsize 200 50\n"
                 # where the sentence is wrapped at 80 columns depends on its figures
-                "expect serve > nap > usleep at\nexpect timed sleep\ndump\nsize 20 5\ndump\n")
+                "expect serve > nap > usleep at\nexpect sleeping\ndump\nsize 20 5\ndump\n")
     status, program = run_peaktop("-r", session, "--script", script)
     equal("exit status (%s)" % program.text(), status, 0)
     check(program.text().count("nap") >= 3, program.text())

@@ -171,7 +171,7 @@ static void sentence_with(const char *on_cpu, const char *expected)
 	r = report();
 	buf_init(&text, 1 << 16);
 	output_descend_sentence(&r, &text);
-	assert_non_null(strstr(text.data, "waiting for another task: worker"));
+	assert_non_null(strstr(text.data, "waiting for data in a pipe: worker"));
 	assert_non_null(strstr(text.data, expected));
 	buf_release(&text);
 }

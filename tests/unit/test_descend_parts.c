@@ -123,8 +123,8 @@ static void the_text(void **state)
 	both_parts();
 	text = printed(output_descend_text, &r);
 	assert_ptr_equal(strstr(text, "serve, 4k calls/s, 97.8% of a thread:\n"), text);
-	one = strstr(text, "  usleep, timed sleep");
-	two = strstr(text, "  helper, timed sleep");
+	one = strstr(text, "  usleep, sleeping");
+	two = strstr(text, "  helper, sleeping");
 	first = strstr(text, "Part 1: peak 2, ");
 	second = strstr(text, "Part 2: peak 3, ");
 	assert_true(one && two && first && second);
@@ -149,7 +149,7 @@ static void rows_before_the_end(void **state)
 	answer_names();
 	assert_int_equal(output_descend_begin(&r, &o, f), 0);
 	fflush(f);
-	assert_non_null(strstr(text, "  usleep, timed sleep"));
+	assert_non_null(strstr(text, "  usleep, sleeping"));
 	assert_null(strstr(text, "39.7%"));
 	assert_int_equal(r.rows_printed, 2);
 	finish(4 * MS, 0x1010);

@@ -210,13 +210,13 @@ static void all_parts_of_an_operation(void **state)
 	turn(&l, 2 * S);
 	assert_int_equal(driver_asked(t.driver)->part, 2);
 	turn(&l, 3 * S);
-	assert_true(shown(l.screen, "usleep, timed sleep (clock_nanosleep)"));
+	assert_true(shown(l.screen, "usleep, sleeping (clock_nanosleep)"));
 	assert_true(shown(l.screen, "> 1 "));
 	assert_true(shown(l.screen, "root cause found"));
 	finish(4 * MS, 0x1010);
 	turn(&l, 4 * S);
 	assert_true(l.reported);
-	assert_true(shown(l.screen, "helper, timed sleep (clock_nanosleep)"));
+	assert_true(shown(l.screen, "helper, sleeping (clock_nanosleep)"));
 	assert_true(shown(l.screen, "> 1 "));
 	show_part(&l, 2);
 	turn(&l, 5 * S);

@@ -266,8 +266,8 @@ static void sentences_are_those_of_their_calls(void **state)
 	put_slow(READ, 72, 600 * MS, 200 * MS, "ppoll");
 	put_slice(0);
 	run("size 160 30\nend\nkey S\nexpect 2 calls\n"
-	    "expect 200 ms  10.0 us  read                      read, timed sleep (ppoll)\n"
-	    "expect 300 ms  10.0 us  read                      read, timed sleep (nanosleep)\n");
+	    "expect 200 ms  10.0 us  read                      read, sleeping (ppoll)\n"
+	    "expect 300 ms  10.0 us  read                      read, sleeping (nanosleep)\n");
 }
 
 int main(void)

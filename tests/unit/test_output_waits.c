@@ -141,7 +141,7 @@ static void sentence_names_the_task(void **state)
 	reopen("A");
 	expect_text(print(output_chains_text, NULL),
 		    "57.1% of the time of the busiest\nthread: A 500 waiting for data in a pipe in "
-		    "read > B 501 (100%: running 50% and\nwaiting for a file in fsync: "
+		    "read > B 501 (100%: running 50% and\nwaiting for I/O in fsync: "
 		    "/var/lib/log 50%)\n");
 }
 

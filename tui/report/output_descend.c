@@ -194,53 +194,15 @@ const char *report_evidence_words(enum evidence evidence)
 
 void report_cause(struct buf *out, const struct cause *c)
 {
-	static const char *const words[CAUSE_KINDS] = {
-	    [CAUSE_OWN_CODE] = "in its own code",
-	    [CAUSE_LOOP] = "its own loop around short calls",
-	    [CAUSE_PREEMPTION] = "preempted",
-	    [CAUSE_RUN_QUEUE] = "runnable, waiting for a CPU",
-	    [CAUSE_INTERRUPT] = "interrupted",
-	    [CAUSE_PAGE_FAULT] = "in page faults",
-	    [CAUSE_IO] = "waiting for I/O",
-	    [CAUSE_LOCK] = "waiting for a lock",
-	    [CAUSE_SLEEP] = "timed sleep",
-	    [CAUSE_TIMEOUT] = "waiting until a timeout",
-	    [CAUSE_NETWORK] = "waiting for the network",
-	    [CAUSE_WAIT] = "waiting for another task",
-	    [CAUSE_UNMEASURED] = "in callees that were not measured",
-	    [CAUSE_UNKNOWN] = "unknown cause",
-	    [CAUSE_QUOTA] = "throttled by the CPU quota",
-	    [CAUSE_STOPPED] = "stopped",
-	    [CAUSE_THROTTLED] = "throttled while writing: too many dirty pages",
-	    [CAUSE_RECLAIM] = "freeing memory",
-	    [CAUSE_COMPACTION] = "waiting while the kernel compacts memory",
-	    [CAUSE_SWAP] = "reading pages back from swap",
-	    [CAUSE_HUGE_PAGE] = "waiting while the kernel makes huge pages",
-	    [CAUSE_KERNEL] = "in the kernel",
-	    [CAUSE_SIGNAL] = "in a signal handler",
-	};
-	static const char *const before_name[CAUSE_KINDS] = {
-	    [CAUSE_PREEMPTION] = " by ",
-	    [CAUSE_INTERRUPT] = " by ",
-	    [CAUSE_IO] = " on ",
-	    [CAUSE_LOCK] = " held by ",
-	    [CAUSE_NETWORK] = ": ",
-	    [CAUSE_WAIT] = ": ",
-	    [CAUSE_QUOTA] = " of ",
-	    [CAUSE_STOPPED] = " by ",
-	    [CAUSE_THROTTLED] = " on ",
-	    [CAUSE_RECLAIM] = " for ",
-	    [CAUSE_RUN_QUEUE] = ", behind ",
-	};
-	enum cause_kind kind = c->kind < CAUSE_KINDS ? c->kind : CAUSE_UNKNOWN;
+	const struct cause_kind_info *info = cause_kind_info(c->kind);
 
-	buf_puts(out, c->wait ? wait_kind_info(c->wait)->text : words[kind]);
+	buf_puts(out, c->wait ? wait_kind_info(c->wait)->text : info->text);
 	if (c->name[0]) {
-		buf_puts(out, before_name[kind] ? before_name[kind] : ": ");
+		buf_puts(out, info->before_name);
 		sanitise_puts(out, c->name);
 	}
 	/* the name of a hardware interrupt already contains its number */
-	if (c->detail[0] && (kind != CAUSE_INTERRUPT || !c->name[0])) {
+	if (c->detail[0] && (c->kind != CAUSE_INTERRUPT || !c->name[0])) {
 		buf_puts(out, " (");
 		sanitise_puts(out, c->detail);
 		buf_puts(out, ")");

@@ -13,7 +13,7 @@ enum { MAX_OUTPUT = 16 << 20, MANY_NODES = 2048 };
 /* Is it a wait for a lock whose holder is named, not what holds it? */
 static bool names_holder(const struct cause *c)
 {
-	return c->kind == CAUSE_LOCK && !c->wait;
+	return c->kind == CAUSE_LOCK && !wait_kind_info(c->wait)->exact;
 }
 
 int report_name_holders(const struct descend_report *r, struct descent_result *result)
