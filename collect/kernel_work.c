@@ -6,89 +6,18 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "analysis/waits/kinds.h"
 #include "collect/kernel_names.h"
 #include "collect/state.h"
 #include "collect/target.h"
 
-/* Prefixes of kernel functions that only this kind of work calls. If several rules match a
- * stack, the first one counts. */
-static const struct work_rule {
-	uint32_t object;
-	const char *begins[14];
-} rules[] = {
-    {SLEEP_IN_DIRTY, {"balance_dirty_pages"}},
-    {SLEEP_IN_RECLAIM,
-     /* not try_to_free_buffers(): truncating a file calls it, too */
-     {"try_to_free_pages", "try_to_free_mem_cgroup", "do_try_to_free_pages", "shrink_node",
-      "shrink_lruvec", "reclaim_throttle", "reclaim_high", "mem_cgroup_handle_over_high",
-      "__mem_cgroup_handle_over_high", "__alloc_pages_direct_reclaim", "throttle_direct_reclaim",
-      "throttle_vm_writeout"}},
-    {SLEEP_IN_COMPACTION, {"try_to_compact_", "compact_zone", "__alloc_pages_direct_compact"}},
-    {SLEEP_IN_SWAP,
-     {"do_swap_page", "swapin_", "swap_cluster_readahead", "swap_vma_readahead", "shmem_swapin",
-      "swap_read"}},
-    {SLEEP_IN_HUGE_PAGE,
-     {"do_huge_pmd_", "__do_huge_pmd_", "clear_huge_page", "vma_alloc_anon_folio_pmd",
-      "collapse_huge_page", "hugetlb_no_page", "hugetlb_fault"}},
-};
-
-/*
- * Functions that hand requests for I/O to a device. On virtual machines most of the time of an I/O
- * may pass here, since the hypervisor does its part at once.
- */
-static const char *const submit_functions[] = {
-    "submit_bio",   "__submit_bio",	   "blk_mq_submit_bio", "blk_finish_plug",
-    "__blk_flush_", "blk_mq_run_hw_queue", "blk_mq_dispatch_",	NULL};
-/* A page fault is a cause of its own, whatever is read for it. */
-static const char *const fault_functions[] = {"asm_exc_page_fault", "do_user_addr_fault", NULL};
-
-/* Functions in which the kernel spins for one of its own locks or is about to sleep for it. */
-static const char *const lock_functions[] = {"osq_lock",
-					     "rwsem_spin_on_owner",
-					     "rwsem_optimistic_spin",
-					     "rwsem_down_",
-					     "mutex_spin_on_owner",
-					     "mutex_optimistic_spin",
-					     "rt_mutex_slowlock",
-					     "rtmutex_spin_on_owner",
-					     "__mutex_lock",
-					     "native_queued_spin_lock_slowpath",
-					     "__pv_queued_spin_lock_slowpath",
-					     "queued_spin_lock_slowpath",
-					     "queued_read_lock_slowpath",
-					     "queued_write_lock_slowpath",
-					     "percpu_rwsem_wait",
-					     "__percpu_down",
-					     NULL};
-/* Frames between lock_functions and the function that wants the lock. */
-static const char *const lock_wrappers[] = {"down_",
-					    "__down_",
-					    "mutex_lock",
-					    "_raw_",
-					    "__raw_",
-					    "do_raw_",
-					    "queued_",
-					    "rwsem_",
-					    "percpu_down_",
-					    "rt_mutex_wait_proxy_lock",
-					    "lock_page_lruvec",
-					    "folio_lruvec_lock",
-					    NULL};
-/* Functions of locks that record their owner; spinlocks do not. */
-static const char *const owned_locks[] = {"osq_lock",
-					  "rwsem_",
-					  "__mutex_lock",
-					  "mutex_spin_on_owner",
-					  "mutex_optimistic_spin",
-					  "rt_mutex_",
-					  "rtmutex_",
-					  NULL};
-static const char *const memory_functions[] = {
-    "vm_mmap",	     "do_mmap", "__vm_munmap",	      "vm_munmap",	  "do_mprotect",
-    "do_madvise",    "madvise", "lock_mm_",	      "vm_brk",		  "__do_sys_brk",
-    "__x64_sys_brk", "mremap",	"__do_sys_mremap",    "__x64_sys_mremap", "mm_populate",
-    "__mm_populate", "dup_mm",	"do_user_addr_fault", "exit_mmap",	  "mlock",
-    "do_mlock",	     NULL};
+/* What the kernel does, if a hint tells it. The first one counts. */
+static const struct {
+	uint32_t hint, object;
+} works[] = {{HINT_THROTTLED, SLEEP_IN_DIRTY},
+	     {HINT_RECLAIM, SLEEP_IN_RECLAIM},
+	     {HINT_COMPACTION, SLEEP_IN_COMPACTION},
+	     {HINT_SWAP, SLEEP_IN_SWAP}};
 
 static bool any_begins(const char *const *names, uint32_t nr, const char *const *list)
 {
@@ -96,48 +25,21 @@ static bool any_begins(const char *const *names, uint32_t nr, const char *const 
 }
 
 /*
- * Classify a stack by the names of its functions, innermost first (NULL: not known). Returns an
- * object SLEEP_IN_..., or 0. With SLEEP_IN_SPIN, *caller is the function that wants the lock;
- * "" if it is not known.
+ * Returns an object SLEEP_IN_..., or 0. A thread that spins for a lock while it does other work for
+ * itself waits for the lock; if it sleeps for this lock, it is reported as a sleep.
  */
-static uint32_t kernel_work_by_names(const char *const *names, uint32_t nr, bool sleeps,
-				     const char **caller)
+static uint32_t work_of(uint32_t hints, bool sleeps)
 {
-	uint32_t outermost = 0;
-
-	*caller = "";
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		/* check huge pages last: a thread that spins for a lock while making one waits
-		 * for the lock */
-		if (rules[i].object == SLEEP_IN_HUGE_PAGE)
-			break;
-		if (any_begins(names, nr, rules[i].begins))
-			return rules[i].object;
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++) {
+		if (hints & works[i].hint)
+			return works[i].object;
 	}
-	for (uint32_t i = 0; i < nr; i++) {
-		if (kernel_name_begins(names[i], lock_functions))
-			outermost = i + 1;
-	}
-	/* if the thread sleeps for this lock, it is reported as a sleep */
-	if (outermost && !sleeps) {
-		while (outermost < nr && kernel_name_begins(names[outermost], lock_wrappers))
-			outermost++;
-		if (outermost < nr && names[outermost])
-			*caller = names[outermost];
+	if (!sleeps && hints & HINT_LOCK)
 		return SLEEP_IN_SPIN;
-	}
-	if (any_begins(names, nr, rules[ARRAY_SIZE(rules) - 1].begins))
+	if (hints & HINT_HUGE_PAGE)
 		return SLEEP_IN_HUGE_PAGE;
-	return !sleeps && any_begins(names, nr, submit_functions) &&
-		       !any_begins(names, nr, fault_functions)
-		   ? SLEEP_IN_SUBMIT
-		   : 0;
-}
-
-/* True if the stack wants the lock of the address space (mmap_lock). */
-static bool kernel_work_of_memory_lock(const char *const *names, uint32_t nr)
-{
-	return any_begins(names, nr, memory_functions);
+	/* a page fault is a cause of its own, whatever is read for it */
+	return !sleeps && hints & HINT_SUBMIT && !(hints & HINT_PAGE) ? SLEEP_IN_SUBMIT : 0;
 }
 
 static uint32_t names_of(const uint64_t *frames, uint32_t nr, const char *names[PT_KERNEL_FRAMES])
@@ -245,16 +147,15 @@ static bool contended_by_other(const struct pt_kernel_work *w, uint32_t tid)
  * The holder of the lock that the task spins for: from the tracepoint, or else from the
  * kind of lock.
  */
-static void spin_fill(const struct pt_record_stack *r, const char *const *names, uint32_t nr,
-		      const char *caller, struct kernel_work *out)
+static void spin_fill(const struct pt_record_stack *r, uint32_t hints, const char *caller,
+		      struct kernel_work *out)
 {
 	struct pt_lock_owner owner =
-	    r->owners[kernel_work_of_memory_lock(names, nr) ? PT_OWNER_MEMORY : PT_OWNER_OBJECT];
+	    r->owners[hints & HINT_ADDRESS_SPACE ? PT_OWNER_MEMORY : PT_OWNER_OBJECT];
 
 	if (contended_by_other(&r->work, r->head.tid) && !r->work.holder_reads)
 		holder_fill(r->work.holder, r->work.holder_pid, out->holder, sizeof(out->holder));
-	else if (owner.pid && !owner.reads && owner.pid != r->head.tid &&
-		 any_begins(names, nr, owned_locks)) {
+	else if (owner.pid && !owner.reads && owner.pid != r->head.tid && hints & HINT_OWNED) {
 		/* a futex only has its number */
 		if (!owner.comm[0])
 			target_thread_comm((pid_t)owner.pid, (pid_t)owner.pid, owner.comm,
@@ -294,14 +195,13 @@ bool kernel_in_interrupt(const struct pt_record_stack *r)
 void kernel_work_of_sample(struct collector *c, const struct pt_record_stack *r,
 			   struct kernel_work *out)
 {
-	const char *names[PT_KERNEL_FRAMES], *caller = "";
-	uint32_t nr = names_of(r->kernel, r->nr_kernel, names);
+	const char *names[PT_KERNEL_FRAMES], *caller;
+	uint32_t nr = names_of(r->kernel, r->nr_kernel, names),
+		 hints = wait_hints_of(names, nr, &caller);
 
-	*out = (struct kernel_work){0};
-	if (nr)
-		out->object = kernel_work_by_names(names, nr, false, &caller);
+	*out = (struct kernel_work){.object = work_of(hints, false)};
 	if (out->object == SLEEP_IN_SPIN)
-		spin_fill(r, names, nr, caller, out);
+		spin_fill(r, hints, caller, out);
 	else
 		work_fill(c, &r->work, names, nr, out);
 }
@@ -314,7 +214,7 @@ void kernel_work_of_sleep(struct collector *c, const struct pt_record_sleep *r,
 
 	*out = (struct kernel_work){0};
 	out->object =
-	    nr ? kernel_work_by_names(names, nr, true, &caller) : object_of(r->work.doing);
+	    nr ? work_of(wait_hints_of(names, nr, &caller), true) : object_of(r->work.doing);
 	work_fill(c, &r->work, names, nr, out);
 	/*
 	 * The thread slept for a kernel lock. Of several readers the last one that got it is known:
@@ -336,31 +236,15 @@ uint32_t kernel_stop_of(uint32_t state)
 	return state & FROZEN ? SLEEP_FROZEN : 0;
 }
 
-/*
- * True if a sleeping task is frozen, by its stack: cgroups of version 2, and older kernels, have no
- * state for that. What get_signal() itself sleeps for is the freezer, whose function may be
- * inlined.
- */
-static bool is_frozen(const char *const *names, uint32_t nr)
-{
-	static const char *const scheduler[] = {"schedule", "__schedule", NULL},
-				 *const freezer[] = {"do_freezer_trap", "get_signal",
-						     "__refrigerator", NULL};
-	uint32_t i = 0;
-
-	while (i < nr && kernel_name_begins(names[i], scheduler))
-		i++;
-	return i < nr && kernel_name_begins(names[i], freezer);
-}
-
 void kernel_work_of_snapshot(const struct pt_task_now *t, struct kernel_work *out)
 {
 	struct pt_kernel_work work = {.limit = t->memory.limit, .group = t->memory.group};
-	const char *names[PT_KERNEL_FRAMES], *caller = "";
-	uint32_t nr = names_of((const uint64_t *)t->kernel, t->nr_kernel, names);
+	const char *names[PT_KERNEL_FRAMES], *caller;
+	uint32_t nr = names_of((const uint64_t *)t->kernel, t->nr_kernel, names),
+		 hints = wait_hints_of(names, nr, &caller);
 
 	*out = (struct kernel_work){.object = kernel_stop_of(t->state)};
-	if (!out->object && t->state && is_frozen(names, nr))
+	if (!out->object && t->state && hints & HINT_FREEZER)
 		out->object = SLEEP_FROZEN;
 	if (out->object == SLEEP_STOPPED)
 		snprintf(out->about, sizeof(out->about), "by a signal");
@@ -371,7 +255,7 @@ void kernel_work_of_snapshot(const struct pt_task_now *t, struct kernel_work *ou
 	}
 	if (!nr || out->object)
 		return;
-	out->object = kernel_work_by_names(names, nr, t->state != 0, &caller);
+	out->object = work_of(hints, t->state != 0);
 	/* the host may free memory for this thread although its group is at its limit, too */
 	if (work.limit && any_begins(names, nr, group_functions))
 		work.doing = PT_DOING_GROUP_RECLAIM;

@@ -122,11 +122,13 @@ uint32_t state_of_segment(struct waits *w, const struct segment *s)
 		name.function.module = stack->frames[stack->nr_frames - 1].module;
 		name.function.function = stack->frames[stack->nr_frames - 1].function;
 	}
-	if (type == STATE_WAIT) {
+	/* of a wait for a CPU, what the task has waited for before */
+	if (type != STATE_RUN) {
 		name.kind = s->kind;
 		name.detail = s->syscall;
-		name.ender = s->cause.kind;
 	}
+	if (type == STATE_WAIT)
+		name.ender = s->cause.kind;
 	number = state_number(w->feed, &name);
 	if (number)
 		named_tasks_note(w->feed, &name, task_at(w, s->task)->tid);
@@ -160,7 +162,7 @@ static uint32_t state_of_turn(struct waits *w, uint32_t task, const struct segme
 	struct wait_task *t = task_at(w, task);
 	uint32_t *known = s->state == SEGMENT_RUN ? &t->state_run : &t->state_ready;
 
-	if (s->sampled)
+	if (s->sampled || (s->state == SEGMENT_READY && s->kind))
 		return state_of_segment(w, s);
 	if (t->state_comm != t->comm || t->state_target != (t->flags & TASK_TARGET)) {
 		t->state_comm = t->comm;
@@ -223,6 +225,12 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 	if (!w->feed)
 		return;
 	machine = machine_of(w, wakee);
+	/* who tells that a grace period is over has not made it longer, as in chains */
+	if (s.state == SEGMENT_SLEEP && wait_passes_by_itself((enum wait_kind)s.kind)) {
+		s.cause = *cause;
+		critical_external(w->feed->critical, machine, now, state_of_segment(w, &s));
+		return;
+	}
 	unseen = cause->kind == ENDER_TASK && s.state == SEGMENT_SLEEP &&
 		 s.kind != WAIT_KERNEL_IDLE && is_followed(w, cause->task) &&
 		 task_at(w, cause->task)->joined_ns > s.from;

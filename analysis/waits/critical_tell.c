@@ -19,17 +19,21 @@ struct waits_state waits_state(const struct waits *w, uint32_t state)
 	};
 	const struct critical_feed *f = w->feed;
 	const struct state_name *n;
+	const char *of_kind;
+	bool waits;
 
 	if (!f || state >= f->nr_names)
-		return (struct waits_state){.machine = "", .what = "", .syscall = -1};
+		return (struct waits_state){.machine = "", .what = "", .after = "", .syscall = -1};
 	n = &f->names[state];
+	of_kind = wait_kind_info((enum wait_kind)n->kind)->text;
+	waits = n->type == STATE_WAIT || (n->type == STATE_READY && n->kind == WAIT_QUOTA);
 	return (struct waits_state){
 	    .machine = n->type == STATE_WORK_QUEUE ? "work items" : texts_get(w->texts, n->machine),
 	    .tid = state_tid(f, n),
-	    .what = n->type == STATE_WAIT ? wait_kind_info((enum wait_kind)n->kind)->text
-					  : text[n->type],
+	    .what = waits ? of_kind : text[n->type],
+	    .after = !waits && n->type == STATE_READY && n->kind ? of_kind : "",
 	    .function = n->function,
-	    .syscall = n->type == STATE_WAIT ? n->detail : -1,
+	    .syscall = n->type == STATE_WAIT || n->type == STATE_READY ? n->detail : -1,
 	    .ender = n->type == STATE_WAIT ? (enum wait_ender)n->ender : ENDER_NONE};
 }
 

@@ -47,21 +47,25 @@ static void task_close(struct waits *w, uint32_t task, uint64_t now)
 		chains_segment(w, s);
 }
 
-void task_turn(struct waits *w, uint32_t task, uint64_t now, enum segment_state state)
+/* A task turns to what `next` says of it. */
+static void task_turn_to(struct waits *w, uint32_t task, uint64_t now, struct segment next)
 {
 	struct wait_task *t = task_at(w, task);
 
 	task_close(w, task, now);
 	if (t->now.state != SEGMENT_NONE && now < t->now.to)
 		now = t->now.to;
-	memset(&t->now, 0, sizeof(t->now));
-	t->now.from = now;
-	t->now.task = task;
-	t->now.syscall = -1;
-	t->now.state = (uint8_t)state;
-	if (state == SEGMENT_GONE)
+	next.from = now;
+	next.task = task;
+	t->now = next;
+	if (next.state == SEGMENT_GONE)
 		t->dead_ns = now;
 	critical_turn(w, task, now);
+}
+
+void task_turn(struct waits *w, uint32_t task, uint64_t now, enum segment_state state)
+{
+	task_turn_to(w, task, now, (struct segment){.syscall = -1, .state = (uint8_t)state});
 }
 
 void task_lose(struct waits *w, uint32_t task, uint64_t since)
@@ -142,12 +146,18 @@ void task_asleep_before(struct waits *w, uint32_t task, const struct wait_event 
 static void now_ready(struct waits *w, uint32_t task, uint64_t now, enum ready_why why,
 		      const struct wait_cause *cause)
 {
-	struct wait_task *t = task_at(w, task);
-	uint32_t waker = cause && cause->kind == ENDER_TASK ? cause->task : NO_TASK;
+	const struct segment *s = &task_at(w, task)->now;
+	bool slept = s->state == SEGMENT_SLEEP;
 
-	task_turn(w, task, now, SEGMENT_READY);
-	t->now.why = (uint8_t)why;
-	t->now.waker = waker;
+	task_turn_to(
+	    w, task, now,
+	    (struct segment){.state = SEGMENT_READY,
+			     .why = (uint8_t)why,
+			     .waker = cause && cause->kind == ENDER_TASK ? cause->task : NO_TASK,
+			     .syscall = slept ? s->syscall : (int16_t)-1,
+			     .kind = slept		      ? s->kind
+				     : why == READY_THROTTLED ? (uint8_t)WAIT_QUOTA
+							      : (uint8_t)WAIT_UNKNOWN});
 }
 
 /* Why a task waits for a CPU that left one in this state. */

@@ -11,13 +11,23 @@ static const struct {
 	const char *prefix;
 	uint32_t hint;
 } functions[] = {
-    {"rwsem_down_", HINT_LOCK},
-    {"__mutex_lock", HINT_LOCK},
+    {"rwsem_down_", HINT_LOCK | HINT_OWNED},
+    {"rwsem_spin_on_owner", HINT_LOCK | HINT_OWNED},
+    {"rwsem_optimistic_spin", HINT_LOCK | HINT_OWNED},
+    {"osq_lock", HINT_LOCK | HINT_OWNED},
+    {"__mutex_lock", HINT_LOCK | HINT_OWNED},
+    {"mutex_spin_on_owner", HINT_LOCK | HINT_OWNED},
+    {"mutex_optimistic_spin", HINT_LOCK | HINT_OWNED},
+    {"rt_mutex_slowlock", HINT_LOCK | HINT_OWNED},
+    {"rtmutex_spin_on_owner", HINT_LOCK | HINT_OWNED},
     {"__ww_mutex_lock", HINT_LOCK},
     {"percpu_rwsem_wait", HINT_LOCK},
     {"percpu_down_", HINT_LOCK},
+    {"__percpu_down", HINT_LOCK},
     {"__down", HINT_LOCK},
-    {"rt_mutex_slowlock", HINT_LOCK},
+    {"native_queued_spin_lock_slowpath", HINT_LOCK},
+    {"__pv_queued_spin_lock_slowpath", HINT_LOCK},
+    {"queued_", HINT_LOCK},
     {"synchronize_rcu", HINT_GRACE},
     {"__wait_rcu_gp", HINT_GRACE},
     {"synchronize_srcu", HINT_GRACE},
@@ -32,6 +42,25 @@ static const struct {
     {"asm_exc_page_fault", HINT_PAGE},
     {"do_user_addr_fault", HINT_PAGE},
     {"do_swap_page", HINT_SWAP},
+    {"swapin_", HINT_SWAP},
+    {"swap_cluster_readahead", HINT_SWAP},
+    {"swap_vma_readahead", HINT_SWAP},
+    {"shmem_swapin", HINT_SWAP},
+    {"swap_read", HINT_SWAP},
+    {"do_huge_pmd_", HINT_HUGE_PAGE},
+    {"__do_huge_pmd_", HINT_HUGE_PAGE},
+    {"clear_huge_page", HINT_HUGE_PAGE},
+    {"vma_alloc_anon_folio_pmd", HINT_HUGE_PAGE},
+    {"collapse_huge_page", HINT_HUGE_PAGE},
+    {"hugetlb_no_page", HINT_HUGE_PAGE},
+    {"hugetlb_fault", HINT_HUGE_PAGE},
+    {"submit_bio", HINT_SUBMIT},
+    {"__submit_bio", HINT_SUBMIT},
+    {"blk_mq_submit_bio", HINT_SUBMIT},
+    {"blk_finish_plug", HINT_SUBMIT},
+    {"__blk_flush_", HINT_SUBMIT},
+    {"blk_mq_run_hw_queue", HINT_SUBMIT},
+    {"blk_mq_dispatch_", HINT_SUBMIT},
     {"io_schedule", HINT_IO},
     {"submit_bio_wait", HINT_IO},
     {"bit_wait_io", HINT_IO},
@@ -61,12 +90,22 @@ static const struct {
     {"wait_on_page_writeback", HINT_WRITEBACK},
     {"__filemap_fdatawait_range", HINT_WRITEBACK},
     {"wb_wait_for_completion", HINT_WRITEBACK},
+    /* not try_to_free_buffers(): truncating a file calls it, too */
     {"try_to_free_pages", HINT_RECLAIM},
-    {"try_to_free_mem_cgroup_pages", HINT_RECLAIM},
-    {"shrink_", HINT_RECLAIM},
+    {"do_try_to_free_pages", HINT_RECLAIM},
+    {"try_to_free_mem_cgroup", HINT_RECLAIM},
+    {"shrink_node", HINT_RECLAIM},
+    {"shrink_lruvec", HINT_RECLAIM},
     {"reclaim_throttle", HINT_RECLAIM},
+    {"reclaim_high", HINT_RECLAIM},
+    {"mem_cgroup_handle_over_high", HINT_RECLAIM},
+    {"__mem_cgroup_handle_over_high", HINT_RECLAIM},
+    {"__alloc_pages_direct_reclaim", HINT_RECLAIM},
+    {"throttle_direct_reclaim", HINT_RECLAIM},
+    {"throttle_vm_writeout", HINT_RECLAIM},
     {"compact_zone", HINT_COMPACTION},
-    {"try_to_compact_pages", HINT_COMPACTION},
+    {"try_to_compact_", HINT_COMPACTION},
+    {"__alloc_pages_direct_compact", HINT_COMPACTION},
     {"wait_for_vfork_done", HINT_VFORK},
     {"kthread", HINT_KTHREAD},
     {"worker_thread", HINT_KTHREAD},
@@ -89,7 +128,20 @@ static const struct {
 
 /* Functions between the one that wants a lock and the first one with HINT_LOCK. */
 static const char *const lock_wrappers[] = {
-    "down_", "__down_", "percpu_down_", "__percpu_down_", "mmap_read_lock", "mmap_write_lock",
+    "down_",
+    "__down_",
+    "percpu_down_",
+    "__percpu_down_",
+    "mmap_read_lock",
+    "mmap_write_lock",
+    "mutex_lock",
+    "_raw_",
+    "__raw_",
+    "do_raw_",
+    "rwsem_",
+    "rt_mutex_wait_proxy_lock",
+    "lock_page_lruvec",
+    "folio_lruvec_lock",
 };
 
 /*
@@ -101,7 +153,9 @@ static const struct {
 	uint32_t hint;
 } lock_callers[] = {
     {"vm_mmap_pgoff", HINT_ADDRESS_SPACE},
+    {"vm_munmap", HINT_ADDRESS_SPACE},
     {"__vm_munmap", HINT_ADDRESS_SPACE},
+    {"vm_brk", HINT_ADDRESS_SPACE},
     {"do_mprotect_pkey", HINT_ADDRESS_SPACE},
     {"do_madvise", HINT_ADDRESS_SPACE},
     {"madvise_lock", HINT_ADDRESS_SPACE},
@@ -162,32 +216,63 @@ static bool is_freezer(const char *name)
 	       begins(name, "__refrigerator");
 }
 
+/* The functions of a stack that were read, outermost first. */
+struct reading {
+	uint32_t hints;
+	const char *caller; /* the last one that is no wrapper of a lock */
+	const char *last;   /* the last one that is none of the scheduler's */
+	const char *wants;  /* the one that wants the lock; NULL: none */
+};
+
+static void function_read(struct reading *r, const char *name)
+{
+	bool locked = r->hints & HINT_LOCK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		/* what a soft interrupt sends is an answer, and not what it runs for */
+		if (functions[i].hint == HINT_SENDS && r->hints & HINT_SOFTIRQ)
+			continue;
+		if (begins(name, functions[i].prefix))
+			r->hints |= functions[i].hint;
+	}
+	if (r->hints & HINT_LOCK && !locked) {
+		r->hints |= hint_of_lock(r->caller);
+		r->wants = r->caller;
+	}
+	if (!any_of(i, ARRAY_SIZE(lock_wrappers), begins(name, lock_wrappers[i])))
+		r->caller = name;
+	if (!begins(name, "schedule") && !begins(name, "__schedule"))
+		r->last = name;
+}
+
+static uint32_t hints_of(const struct reading *r)
+{
+	uint32_t hints = r->hints;
+
+	/* the kernel leaves its lock functions out of the stacks of other tasks */
+	if (hint_of_lock(r->caller) == HINT_ADDRESS_SPACE)
+		hints |= HINT_LOCK | HINT_ADDRESS_SPACE;
+	return hints | (is_freezer(r->last) ? HINT_FREEZER : 0u);
+}
+
 uint32_t wait_hints(const char *kernel)
 {
-	const char *caller = "", *last = "";
-	uint32_t hints = 0;
+	struct reading r = {.caller = "", .last = ""};
 
 	while (*kernel) {
-		bool locked = hints & HINT_LOCK;
-
-		for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-			/* what a soft interrupt sends is an answer, and not what it runs for */
-			if (functions[i].hint == HINT_SENDS && hints & HINT_SOFTIRQ)
-				continue;
-			if (begins(kernel, functions[i].prefix))
-				hints |= functions[i].hint;
-		}
-		if (hints & HINT_LOCK && !locked)
-			hints |= hint_of_lock(caller);
-		if (!any_of(i, ARRAY_SIZE(lock_wrappers), begins(kernel, lock_wrappers[i])))
-			caller = kernel;
-		if (!begins(kernel, "schedule") && !begins(kernel, "__schedule"))
-			last = kernel;
+		function_read(&r, kernel);
 		kernel += strcspn(kernel, ";");
 		kernel += *kernel == ';';
 	}
-	/* the kernel leaves its lock functions out of the stacks of other tasks */
-	if (hint_of_lock(caller) == HINT_ADDRESS_SPACE)
-		hints |= HINT_LOCK | HINT_ADDRESS_SPACE;
-	return hints | (is_freezer(last) ? HINT_FREEZER : 0u);
+	return hints_of(&r);
+}
+
+uint32_t wait_hints_of(const char *const *names, uint32_t nr, const char **wants)
+{
+	struct reading r = {.caller = "", .last = ""};
+
+	for (uint32_t i = nr; i-- > 0;)
+		function_read(&r, names[i] ? names[i] : "");
+	*wants = r.wants ? r.wants : "";
+	return r.hints | (is_freezer(r.last) ? HINT_FREEZER : 0u);
 }

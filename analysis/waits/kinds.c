@@ -331,12 +331,12 @@ static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 {
 	if (f->hints & HINT_THROTTLED)
 		return WAIT_THROTTLED;
-	if (f->hints & HINT_SWAP)
-		return WAIT_SWAP;
-	if (f->hints & HINT_COMPACTION)
-		return WAIT_COMPACTION;
 	if (f->hints & HINT_RECLAIM)
 		return WAIT_RECLAIM;
+	if (f->hints & HINT_COMPACTION)
+		return WAIT_COMPACTION;
+	if (f->hints & HINT_SWAP)
+		return WAIT_SWAP;
 	if (f->hints & HINT_GRACE)
 		return WAIT_GRACE;
 	if (f->hints & HINT_FLUSH)

@@ -186,10 +186,18 @@ enum wait_hint {
 	HINT_FLUSH = 1 << 24,
 	HINT_QUEUE_FULL = 1 << 25, /* the queue of the other end of a Unix socket is full */
 	HINT_FREEZER = 1 << 26,	   /* sleeps in nothing but the cgroup freezer */
+	HINT_HUGE_PAGE = 1 << 27,
+	HINT_SUBMIT = 1 << 28, /* hands requests for I/O to a device */
+	HINT_OWNED = 1 << 29,  /* the lock has an owner that can be read */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
 uint32_t wait_hints(const char *kernel);
+/*
+ * The same of `nr` names, innermost first (NULL: not known). *wants: the function that wants the
+ * lock of HINT_LOCK; "" if that is not known.
+ */
+uint32_t wait_hints_of(const char *const *names, uint32_t nr, const char **wants);
 
 struct wait_facts {
 	int32_t syscall; /* -1: none */
@@ -256,6 +264,15 @@ static inline bool wait_is_ended_by_holder(enum wait_kind kind)
 {
 	return kind != WAIT_KERNEL_LOCK && kind != WAIT_ADDRESS_SPACE && kind != WAIT_GRACE &&
 	       kind != WAIT_FLUSH && !wait_is_stop(kind);
+}
+
+/*
+ * Does it pass by itself, whoever ends it? Who lets a thread go on has not kept it from running;
+ * who tells that a grace period is over has not made it longer.
+ */
+static inline bool wait_passes_by_itself(enum wait_kind kind)
+{
+	return wait_is_stop(kind) || kind == WAIT_GRACE;
 }
 
 /* Does it wait for a device that reads or writes? */

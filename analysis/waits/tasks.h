@@ -43,7 +43,7 @@ struct segment {
 	uint32_t word; /* a hash of the address of the futex that it sleeps at; 0: of none */
 	int16_t syscall;
 	uint8_t state; /* enum segment_state */
-	uint8_t kind;  /* SEGMENT_SLEEP: enum wait_kind */
+	uint8_t kind;  /* SEGMENT_SLEEP: enum wait_kind; SEGMENT_READY: of the sleep before */
 	uint8_t why;   /* SEGMENT_READY: enum ready_why */
 	uint8_t sampled, lost, before;
 };

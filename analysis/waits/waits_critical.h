@@ -11,7 +11,8 @@ struct waits_state {
 	uint32_t tid;		   /* of the only one; 0: all of that name but targets */
 	const char *what;	   /* "running", "runnable", "waiting for ..." */
 	struct rec_frame function; /* of a sampled run; module 0: not known */
-	int32_t syscall;	   /* of a wait; -1: none */
+	const char *after;	   /* of a wait for a CPU: what it waited for before; "": nothing */
+	int32_t syscall;	   /* of a wait, or of that before; -1: none */
 	enum wait_ender ender;	   /* of a wait; else ENDER_NONE */
 };
 struct waits_state waits_state(const struct waits *w, uint32_t state);

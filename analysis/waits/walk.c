@@ -71,7 +71,7 @@ uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segmen
 				.notes = (uint16_t)notes,
 				.user = number_of(w, s->user_stack),
 				.kernel = number_of(w, s->kernel_stack),
-				.syscall = s->syscall,
+				.syscall = s->state == SEGMENT_SLEEP ? s->syscall : -1,
 				.state = (uint8_t)layer_of(s)};
 
 	if (s->state == SEGMENT_SLEEP) {
@@ -369,11 +369,10 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
 	}
-	/* who let it go on has not kept it from running; who tells that a grace period is over has
-	 * not made it longer; who cut a sleep on purpose short, as the end of the process does, has
-	 * not made it sleep */
-	if (c->kind != ENDER_LOST && (wait_is_stop(kind) || kind == WAIT_GRACE ||
-				      (wait_is_deliberate(kind) && c->kind == ENDER_TASK))) {
+	/* who cut a sleep on purpose short, as the end of the process does, has not made it sleep
+	 */
+	if (c->kind != ENDER_LOST &&
+	    (wait_passes_by_itself(kind) || (wait_is_deliberate(kind) && c->kind == ENDER_TASK))) {
 		chains_emit(chains, node, lo, hi, wait_kind_info(kind)->account);
 		return;
 	}

@@ -28,9 +28,11 @@ class Row:
                 stack.callback(leave, group)
                 more = (group.path,) if self.arguments[0] == "culprit_host" else ()
             if self.disk:
-                more = (stack.enter_context(Disk(FOLDER, group)),)
+                more = (stack.enter_context(Disk(FOLDER)),)
             target = Target(*self.arguments, *more, preexec_fn=undisturbed if self.undisturb and not group else None)
             stack.callback(target.end)
+            if self.disk:
+                stack.callback(thaw, more[0])  # first, or the target cannot end
             if group:
                 group.take(target.pid)
             target.go()
@@ -60,11 +62,15 @@ def leave(group):
     group.remove()
 
 
-class Disk:
-    """A small file system of its own, thawed at the end whatever happens; `group` may read it with 200 requests a second only."""
+def thaw(folder):
+    subprocess.run(["fsfreeze", "-u", folder], check=False, stderr=subprocess.DEVNULL)
 
-    def __init__(self, where, group):
-        self.image, self.folder, self.group = os.path.join(where, "image"), os.path.join(where, "disk"), group
+
+class Disk:
+    """A small file system of its own, thawed at the end whatever happens."""
+
+    def __init__(self, where):
+        self.image, self.folder = os.path.join(where, "image"), os.path.join(where, "disk")
 
     def __enter__(self):
         os.makedirs(self.folder, exist_ok=True)
@@ -76,7 +82,7 @@ class Disk:
         return self.folder
 
     def __exit__(self, *_):
-        subprocess.run(["fsfreeze", "-u", self.folder], check=False, stderr=subprocess.DEVNULL)
+        thaw(self.folder)
         subprocess.run(["umount", "-l", self.folder], check=False)
 
 
@@ -89,9 +95,9 @@ def freezer():
 
 
 ROWS = (
-    Row("a CPU quota", "throttled by the CPU quota of ", "culprit_host", "quota", f0="quota_serve", group=quota),
-    Row("a budget of SCHED_DEADLINE", "throttled by the CPU quota of ", "culprit_blame", "deadline", undisturb=False),
-    Row("a frozen cgroup", "frozen", "culprit_host", "freeze", f0="freeze_serve", group=freezer),
+    Row("a CPU quota", "throttled by the CPU quota", "culprit_host", "quota", f0="quota_serve", group=quota),
+    Row("a budget of SCHED_DEADLINE", "throttled by the CPU quota", "culprit_blame", "deadline", undisturb=False),
+    Row("a frozen cgroup", "stopped by the cgroup freezer", "culprit_host", "freeze", f0="freeze_serve", group=freezer),
     Row("a stopped thread", "stopped", "culprit_host", "stop", FOLDER, f0="stop_serve"),
     Row("a traced thread", "held by a debugger", "culprit_host", "trace", FOLDER, f0="trace_serve"),
     Row("mmap_lock", "waiting for the address-space lock mmap_lock", "culprit_blame", "smaps"),
@@ -132,8 +138,8 @@ def table(only):
             continue
         try:
             said = row.all_verbs()
-        except Skip as reason:
-            say("| %s | skipped: %s |" % (row.what, reason))
+        except (Skip, AssertionError, subprocess.SubprocessError) as reason:
+            say("| %s | %s |" % (row.what, first_line(reason)))
             continue
         finally:
             clean_up()

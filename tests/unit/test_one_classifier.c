@@ -314,7 +314,7 @@ static const struct sleep_case cases[] = {
      BY_IDLE,
      CLOCK,
      EXPIRY,
-     "held back, too many dirty pages",
+     "throttled while writing: too many dirty pages",
      WALK_WORK,
      CAUSE_THROTTLED,
      ENDER_TIMER},

@@ -105,12 +105,20 @@ static void put_kind(struct buf *out, const struct rec_thread_snapshot *snapshot
 		buf_printf(out, ", at 0x%" PRIx64, s->args[0]);
 }
 
+/* True for a thread that has been woken and waits for a CPU: its stack is that of the wait. */
+static bool is_woken(const struct rec_thread_snapshot *snapshot)
+{
+	return snapshot->kind == WITNESS_RUN && strstr(snapshot->kernel, ";schedule");
+}
+
 /* One line that says what a thread waits for, sanitised, without newline. */
 static void open_report_wait(struct buf *out, const struct rec_thread_snapshot *snapshot)
 {
 	const struct rec_sleep *s = &snapshot->sleep;
 
-	if (snapshot->kind == WITNESS_RUN) {
+	if (is_woken(snapshot)) {
+		buf_puts(out, "woken, waiting for a CPU; it was ");
+	} else if (snapshot->kind == WITNESS_RUN && s->work == SLEEP_NO_WORK) {
 		buf_puts(out, "running");
 		if (s->syscall >= 0) {
 			buf_puts(out, " in the kernel, in ");

@@ -47,7 +47,7 @@ static void put_run(struct buf *out, const struct waits_node *n)
 static void put_runnable(struct buf *out, const struct waits_layer *l)
 {
 	if (l->why == READY_THROTTLED) {
-		buf_puts(out, "throttled by the CPU quota");
+		buf_puts(out, wait_kind_info(WAIT_QUOTA)->text);
 		return;
 	}
 	buf_puts(out, "waiting for a CPU");
@@ -211,6 +211,7 @@ void wait_state_words(struct buf *out, const struct wait_report *r, const struct
 	const char *call = s->syscall >= 0 ? syscall_name((unsigned int)s->syscall) : NULL;
 
 	sanitise_puts(out, s->what);
+	put_after(out, " after ", s->after);
 	if (call)
 		buf_printf(out, " in %s", call);
 	if (s->ender)
