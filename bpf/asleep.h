@@ -165,7 +165,14 @@ INLINE u32 awaited_fd(struct pt_asleep *a, u64 call, struct task_struct *task, s
 
 /* ---- calls that are tried again and again, with a sleep between */
 
-enum { LOCKS_LOOKED = 8, CALL_FCNTL = 72, CALL_FLOCK = 73, SET_LOCK = 6, LOCK_WRITES = 1 };
+enum {
+	LOCKS_LOOKED = 8,
+	CALL_FCNTL = 72,
+	CALL_FLOCK = 73,
+	SET_LOCK = 6,
+	SET_OFD_LOCK = 37,
+	LOCK_WRITES = 1
+};
 
 /* struct flock of the program. */
 struct wanted_lock {
@@ -274,12 +281,20 @@ INLINE bool is_timed_sleep(u64 call, struct pt_regs *regs)
 	}
 }
 
+/* Tells one sleep of a task from the others. */
+INLINE u64 switches_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
 /* The current thread begins a timed sleep: does it follow a call that failed, and did the sleep
  * before it? */
-SEPARATE int tried_note(struct pt_asleep *a)
+SEPARATE int tried_note(struct pt_asleep *a, u64 turn)
 {
-	if (!a)
+	/* a descent and a window of waits may both see this sleep */
+	if (!a || a->turn == turn)
 		return 0;
+	a->turn = turn;
 	a->tried.call = 0;
 	if (a->failed.call == a->before.call && a->failed.args[0] == a->before.args[0])
 		a->tried = a->failed;
@@ -304,11 +319,13 @@ INLINE void asleep_note(struct pt_control *c, struct pt_descent *d, struct task_
 	a->parked = parked(d->goroutine);
 	a->io = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
 	a->asked = asked_ns(call, regs, now);
-	a->words[0] = a->words[2] = a->tried.call = 0;
+	a->words[0] = a->words[2] = 0;
 	if (is_timed_sleep(call, regs)) {
 		if (++d->timed >= 2 && !c->keep)
 			c->tries = c->descend_slot;
-		tried_note(a);
+		tried_note(a, switches_of(task));
+	} else {
+		a->tried.call = 0;
 	}
 	if (call == CALL_FUTEX)
 		bpf_probe_read_user(a->words, sizeof(a->words), (void *)regs->di);

@@ -43,6 +43,8 @@ struct pt_asleep {
 	struct pt_tried failed; /* the last call that has failed since the last timed sleep */
 	struct pt_tried before; /* the last one that had failed before that sleep */
 	struct pt_tried tried;	/* both were the same call: it sleeps until the next try of it */
+	pt_u64 turn;		/* of the task, at which these were noted */
+	pt_u32 naps;		/* timed sleeps that a window of waits has seen */
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };

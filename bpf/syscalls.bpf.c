@@ -175,8 +175,9 @@ INLINE bool may_be_retried(u64 call, u64 error)
 
 enum { LATER_CALLS = 4 };
 
-/* Keep the last call of a thread in f0 that failed, for the sleep that follows. A program of its
- * own: it is attached only while a descent sees threads sleep by a timer again and again. */
+/* Keep the last call of a thread that failed, for the sleep that follows: one in f0, or any while a
+ * window of waits is open. A program of its own: it is attached only while threads are seen to
+ * sleep by a timer again and again. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_failed, struct pt_regs *regs, long ret)
 {
@@ -192,7 +193,7 @@ int BPF_PROG(on_failed, struct pt_regs *regs, long ret)
 		return 0;
 	}
 	count_hit(PT_HIT_SYSCALL);
-	if (!descent_of(c, bpf_get_current_task_btf()))
+	if (!c->waits.window && !descent_of(c, bpf_get_current_task_btf()))
 		return 0;
 	a = bpf_map_lookup_elem(&asleep, &tid);
 	if (!a)

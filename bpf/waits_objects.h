@@ -10,7 +10,9 @@ enum {
 	SLEEPS_IN_FAULT = 1 << 0,
 	SLEEPS_TIMED = 1 << 1,
 	SLEEPS_HELD_BACK = 1 << 2,
-	SLEEPS_QUEUE_FULL = 1 << 3
+	SLEEPS_QUEUE_FULL = 1 << 3,
+	SLEEPS_RETRIES = 1 << 4,
+	SLEEPS_RETRIES_LOCK = 1 << 5,
 };
 
 /* True for system calls that name one object by their first argument. */
@@ -94,27 +96,15 @@ INLINE bool is_queue_full(u64 socket)
 	return (u32)waiting && waiting >> 32 >= (u32)waiting;
 }
 
-/*
- * Returns the number of the object of a task's system call, 0 if it has none. With `io`, the task
- * does I/O: of a call that copies between two descriptors, this is the file. An object is described
- * before its first use.
- */
-NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io, u64 now)
+/* Returns the number of the object behind a descriptor, 0 if there is none. It is described before
+ * its first use. */
+NOINLINE u32 object_of_fd(struct pt_control *c, struct task_struct *task, u32 fd, u64 now)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct pt_inode key = {};
 	struct pt_waits_object *r;
-	u32 zero = 0, *known, number, fd;
-	u64 call = regs->orig_ax, file;
+	u32 zero = 0, *known, number;
+	u64 file = file_at(task, fd);
 
-	if (!has_descriptor(call))
-		return 0;
-	fd = regs->di;
-	if (call == CALL_SENDFILE)
-		fd = copied_fd(task, regs->si, regs->di, io);
-	else if (call == CALL_SPLICE || call == CALL_COPY_FILE_RANGE)
-		fd = copied_fd(task, regs->di, regs->dx, io);
-	file = file_at(task, fd);
 	key.address = file ? kernel_word(file + bpf_core_field_offset(struct file, f_inode)) : 0;
 	if (!key.address)
 		return 0;
@@ -138,6 +128,57 @@ NOINLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool 
 	}
 	bpf_map_update_elem(&waits_objects, &key, &number, BPF_ANY);
 	return number;
+}
+
+/*
+ * Returns the number of the object of a task's system call, 0 if it has none. With `io`, the task
+ * does I/O: of a call that copies between two descriptors, this is the file.
+ */
+INLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io, u64 now)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 call = regs->orig_ax;
+	u32 fd = regs->di;
+
+	if (!has_descriptor(call))
+		return 0;
+	if (call == CALL_SENDFILE)
+		fd = copied_fd(task, regs->si, regs->di, io);
+	else if (call == CALL_SPLICE || call == CALL_COPY_FILE_RANGE)
+		fd = copied_fd(task, regs->di, regs->dx, io);
+	return object_of_fd(c, task, fd, now);
+}
+
+/*
+ * The current task begins a timed sleep. If it sleeps until the next try of a call that has failed,
+ * what it sleeps for is the object of that call. Calls that fail are seen from the second such
+ * sleep of a target's thread on.
+ */
+NOINLINE int retries_fill(struct pt_control *c, struct task_struct *task, struct pt_asleep_in *in,
+			  u64 now)
+{
+	struct pt_asleep *a;
+	u64 call;
+
+	if (!is_target(c, task->tgid))
+		return 0;
+	a = asleep_of(task->pid);
+	if (!a)
+		return 0;
+	if (++a->naps >= 2)
+		c->waits.tries = c->waits.window;
+	tried_note(a, switches_of(task));
+	call = a->tried.call;
+	if (!call)
+		return 0;
+	in->flags |= SLEEPS_RETRIES;
+	if (call == CALL_FLOCK + 1 ||
+	    (call == CALL_FCNTL + 1 &&
+	     (a->tried.args[1] == SET_LOCK || a->tried.args[1] == SET_OFD_LOCK)))
+		in->flags |= SLEEPS_RETRIES_LOCK;
+	if (has_descriptor(call - 1))
+		in->object = object_of_fd(c, task, a->tried.args[0], now);
+	return 0;
 }
 
 /*
@@ -168,6 +209,8 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 	if (gives_data(regs->orig_ax) && is_queue_full(socket_at(task, regs->di)))
 		in->flags |= SLEEPS_QUEUE_FULL;
 	in->object = object_number(c, task, BPF_CORE_READ_BITFIELD(task, in_iowait), now);
+	if (current && is_timed_sleep(regs->orig_ax, regs))
+		retries_fill(c, task, in, now);
 	return true;
 }
 

@@ -100,7 +100,8 @@ void units_layers(struct collector *c)
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	run |= c->descent || c->keeping ? KERNEL_SIDE_DESCENT : 0u;
-	run |= run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c) ? KERNEL_SIDE_TRIES : 0u;
+	if ((run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c)) || waits_want_tries(c))
+		run |= KERNEL_SIDE_TRIES;
 	run = kernel_side_layers(c->kernel, run);
 	/* layers that could not be attached are not available */
 	c->layers &= run | off;

@@ -120,6 +120,9 @@ static void window_close(struct collector *c, uint64_t now)
 	kernel_waits_window(c->kernel, 0);
 	waits_drain(c);
 	w->open = false;
+	if (w->tries)
+		units_layers(c);
+	w->tries = false;
 	kernel_waits_lost(c->kernel, w->window, lost);
 	send_steal(c, control->nr_cpus < PT_CPUS ? control->nr_cpus : PT_CPUS);
 	for (uint32_t cpu = 0; cpu < control->nr_cpus && cpu < PT_CPUS; cpu++)
@@ -261,6 +264,13 @@ static bool window_is_over(struct collector *c, uint64_t now)
 	return (double)credit_left(c) < next_turn;
 }
 
+bool waits_want_tries(const struct collector *c)
+{
+	return c->waits && c->waits->open &&
+	       kernel_side_control(c->kernel)->waits.tries == c->waits->window &&
+	       c->units[UNIT_SYSCALLS].host_ns >= 0;
+}
+
 void waits_turn(struct collector *c, uint64_t now)
 {
 	struct waits_tracing *w = c->waits;
@@ -271,6 +281,10 @@ void waits_turn(struct collector *c, uint64_t now)
 	if (w->open && now - w->refill_ns >= REFILL_MS * MS) {
 		w->refill_ns = now;
 		allow_stacks(c);
+	}
+	if (!w->tries && waits_want_tries(c)) {
+		w->tries = true;
+		units_layers(c);
 	}
 	if (!w->open && window_is_paid(c))
 		window_open(c, now);

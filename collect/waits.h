@@ -20,6 +20,7 @@ struct waits_tracing {
 	struct req_waits request;
 	uint32_t window; /* number of the last window */
 	bool open;
+	bool tries; /* calls that fail are watched, too */
 	uint64_t opened_ns;
 	uint64_t cost_ns;    /* cost of all windows when this one began */
 	int64_t estimate;    /* expected cost of a window, ns; 0: not known */
@@ -44,6 +45,9 @@ void waits_turn(struct collector *c, uint64_t now);
 bool waits_have_part(const struct collector *c);
 /* Add this part, and subtract the cost since the last call; `n` has the present counters. */
 void waits_credit(struct collector *c, const uint64_t *n, int64_t earned);
+/* True if threads of targets sleep by a timer again and again: perhaps between tries of a call that
+ * fails. */
+bool waits_want_tries(const struct collector *c);
 /* Send the records that are in the ring buffer. */
 void waits_drain(struct collector *c);
 /* End the window, because everything is detached. waits_turn() begins another one. */

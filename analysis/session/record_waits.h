@@ -104,6 +104,8 @@ enum asleep_flags {
 	ASLEEP_TIMED = 1 << 1,	   /* it has a timer: asked_ns */
 	ASLEEP_HELD_BACK = 1 << 2, /* as SLEEP_HELD_BACK */
 	ASLEEP_QUEUE_FULL = 1 << 3, /* of datagrams, at the other end */
+	ASLEEP_RETRIES = 1 << 4,    /* as SLEEP_RETRIES; `object` is that of the call that failed */
+	ASLEEP_RETRIES_LOCK = 1 << 5,
 };
 
 /*

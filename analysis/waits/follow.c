@@ -116,6 +116,8 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	f.in_fault = a->flags & ASLEEP_IN_FAULT;
 	f.held_back = a->flags & ASLEEP_HELD_BACK;
 	f.queue_full = a->flags & ASLEEP_QUEUE_FULL;
+	f.retries = a->flags & ASLEEP_RETRIES;
+	f.retries_lock = a->flags & ASLEEP_RETRIES_LOCK;
 	if (a->object && a->object < w->nr_objects) {
 		f.has_object = true;
 		f.object = w->objects[a->object].kind;

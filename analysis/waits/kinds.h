@@ -268,11 +268,12 @@ static inline bool wait_is_ended_by_holder(enum wait_kind kind)
 
 /*
  * Does it pass by itself, whoever ends it? Who lets a thread go on has not kept it from running;
- * who tells that a grace period is over has not made it longer.
+ * who tells that a grace period is over has not made it longer; the timer of a retry is not what it
+ * waits for.
  */
 static inline bool wait_passes_by_itself(enum wait_kind kind)
 {
-	return wait_is_stop(kind) || kind == WAIT_GRACE;
+	return wait_is_stop(kind) || kind == WAIT_GRACE || wait_is_retry(kind);
 }
 
 /* Does it wait for a device that reads or writes? */

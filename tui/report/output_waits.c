@@ -83,7 +83,7 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 	put_after(out, ": ", l->what);
 	if (l->notes & NOTE_FALSE_WAKEUP)
 		buf_puts(out, ", woken without work");
-	if (l->notes & NOTE_MERGED)
+	if (l->notes & NOTE_MERGED && !wait_is_retry(l->kind))
 		buf_puts(out, ", again and again until its timer");
 	if (l->notes & NOTE_BEFORE)
 		buf_puts(out, ", since before the observation");
