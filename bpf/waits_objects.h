@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bpf/asleep.h"
+#include "bpf/groups.h"
 #include "bpf/waits.h"
 
 /* enum asleep_flags */
@@ -96,13 +97,50 @@ INLINE bool is_queue_full(u64 socket)
 	return (u32)waiting && waiting >> 32 >= (u32)waiting;
 }
 
+/* Describe an object, of which all but the head is filled in. Returns its number, 0 if there was no
+ * room. */
+INLINE u32 object_send(struct pt_control *c, struct pt_waits_object *r, struct pt_inode *key,
+		       u64 now)
+{
+	u32 number = __sync_fetch_and_add(&c->waits.objects, 1) + 1;
+
+	waits_head(c, &r->head, PT_WAITS_OBJECT, now);
+	r->number = number;
+	if (bpf_ringbuf_output(&waits_ring, r, sizeof(*r), BPF_RB_NO_WAKEUP)) {
+		__sync_fetch_and_add(&c->waits.lost, 1);
+		return 0;
+	}
+	bpf_map_update_elem(&waits_objects, key, &number, BPF_ANY);
+	return number;
+}
+
+/* Returns the number of the quota that a throttled task has used up. */
+NOINLINE u32 quota_number(struct pt_control *c, struct task_struct *task, u64 now)
+{
+	struct pt_inode key = {.number = ~0ull};
+	struct pt_waits_object *r;
+	u32 zero = 0, *known;
+
+	key.address = task->policy == POLICY_DEADLINE ? (u64)task : quota_group(task);
+	known = bpf_map_lookup_elem(&waits_objects, &key);
+	if (known)
+		return *known;
+	r = bpf_map_lookup_elem(&waits_object, &zero);
+	if (!r)
+		return 0;
+	__builtin_memset(&r->object, 0, sizeof(r->object));
+	__builtin_memset(&r->quota, 0, sizeof(r->quota));
+	fill_quota_of(&r->quota, task);
+	return r->quota.period_ns ? object_send(c, r, &key, now) : 0;
+}
+
 /* Returns the number of the object behind a descriptor, 0 if there is none. It is described before
  * its first use. */
 NOINLINE u32 object_of_fd(struct pt_control *c, struct task_struct *task, u32 fd, u64 now)
 {
 	struct pt_inode key = {};
 	struct pt_waits_object *r;
-	u32 zero = 0, *known, number;
+	u32 zero = 0, *known;
 	u64 file = file_at(task, fd);
 
 	key.address = file ? kernel_word(file + bpf_core_field_offset(struct file, f_inode)) : 0;
@@ -117,17 +155,10 @@ NOINLINE u32 object_of_fd(struct pt_control *c, struct task_struct *task, u32 fd
 		return 0;
 	__builtin_memset(&r->object, 0, sizeof(r->object));
 	object_fill(&r->object, file);
-	number = __sync_fetch_and_add(&c->waits.objects, 1) + 1;
-	waits_head(c, &r->head, PT_WAITS_OBJECT, now);
-	r->number = number;
+	r->quota.period_ns = 0;
 	r->tgid = task->tgid;
 	r->fd = fd;
-	if (bpf_ringbuf_output(&waits_ring, r, sizeof(*r), BPF_RB_NO_WAKEUP)) {
-		__sync_fetch_and_add(&c->waits.lost, 1);
-		return 0;
-	}
-	bpf_map_update_elem(&waits_objects, &key, &number, BPF_ANY);
-	return number;
+	return object_send(c, r, &key, now);
 }
 
 /*

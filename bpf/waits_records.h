@@ -164,6 +164,7 @@ struct pt_waits_object {
 	struct pt_waits_head head;
 	pt_u32 number, tgid, fd, spare;
 	struct pt_object object;
+	struct pt_quota quota; /* of the object; period_ns 0: it is none */
 };
 
 /* The part of struct pt_control for the tracing of waits. */

@@ -170,6 +170,25 @@ NOINLINE bool sleep_send(struct pt_control *c, struct task_struct *prev, struct 
 	return true;
 }
 
+/* Say which quota the task that leaves its CPU has used up. */
+NOINLINE int throttled_send(struct pt_control *c, struct task_struct *prev, u64 now)
+{
+	u32 number = quota_number(c, prev, now);
+	struct pt_waits_asleep *r;
+
+	if (!number)
+		return 0;
+	WAITS_RECORD(c, r, PT_WAITS_ASLEEP, now);
+	if (!r)
+		return 0;
+	__builtin_memset(&r->in, 0, sizeof(r->in));
+	r->in.tid = prev->pid;
+	r->in.syscall = -1;
+	r->in.object = number;
+	WAITS_SEND(r);
+	return 0;
+}
+
 NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struct task_struct *prev,
 			    struct task_struct *next)
 {
@@ -203,6 +222,8 @@ NOINLINE int waits_switched(void *ctx, struct pt_control *c, bool preempt, struc
 		in->pending = 0;
 	if (out && !in && !(state & 0xffff))
 		waits_name(c, next, now);
+	if (out && state & LEFT_THROTTLED)
+		throttled_send(c, prev, now);
 	if (out && state & 0xffff && !(state & LEFT_DEAD)) {
 		s.state = state | (BPF_CORE_READ_BITFIELD(prev, in_iowait) ? LEFT_IN_IOWAIT : 0);
 		if (follow_is_open(c, out, prev)) {

@@ -261,9 +261,16 @@ static void send_object(struct collector *c, const struct pt_waits_object *r)
 					.fd = r->fd,
 					.object = r->object};
 	struct rec_sleep s = {.call = "read", .name = ""};
-	char name[256] = "";
+	char name[256] = "", quota[96];
 
-	sleep_object(c->kernel, &sleep, &s, name, sizeof(name));
+	if (r->quota.period_ns) {
+		quota_owner(&r->quota, name, sizeof(name));
+		quota_text(&r->quota, quota, sizeof(quota));
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), " (%s)", quota);
+		s.name = name;
+	} else {
+		sleep_object(c->kernel, &sleep, &s, name, sizeof(name));
+	}
 	send_record(c, &(struct record){.type = REC_OBJECT,
 					.object = {
 					    .object = r->number,

@@ -97,6 +97,15 @@ static uint64_t lock_of(const struct wait_task *t, const struct segment *s)
 	return 0;
 }
 
+/* Forget what was told of a turn that is over. */
+static void facts_check(struct wait_task *t, uint64_t now)
+{
+	struct rec_asleep *a = &t->facts;
+
+	if (a->tid != t->tid || a->at_ns < t->run_since || a->at_ns > now)
+		*a = (struct rec_asleep){.syscall = -1};
+}
+
 static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_switch *r,
 		       uint64_t now)
 {
@@ -109,8 +118,7 @@ static void fill_sleep(struct waits *w, struct wait_task *t, const struct rec_sw
 	s->user_stack = r->user_stack;
 	f.hints = stack ? stack->hints : 0;
 	f.kernel_thread = t->flags & TASK_KERNEL;
-	if (a->tid != t->tid || a->at_ns < t->run_since || a->at_ns > now)
-		*a = (struct rec_asleep){.syscall = -1};
+	facts_check(t, now);
 	f.syscall = a->syscall;
 	memcpy(f.args, a->args, sizeof(f.args));
 	f.in_fault = a->flags & ASLEEP_IN_FAULT;
@@ -218,6 +226,8 @@ void task_leave(struct waits *w, uint32_t task, const struct wait_event *e, uint
 	} else if (!state || r->state & SWITCH_PREEMPTED) {
 		now_ready(w, task, e->at_ns, why_of(r->state), NULL);
 		t->now.by = r->state & SWITCH_THROTTLED ? 0 : next;
+		facts_check(t, e->at_ns);
+		t->now.object = r->state & SWITCH_THROTTLED ? t->facts.object : 0;
 	} else {
 		leave_to_sleep(w, task, e);
 	}

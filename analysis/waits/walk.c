@@ -79,7 +79,9 @@ uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segmen
 		key.what = sleep_name(w, s);
 	} else if (s->state == SEGMENT_READY) {
 		key.kind = s->why;
-		key.what = s->by ? task_at(w, s->by)->comm : 0;
+		key.what = s->why == READY_THROTTLED ? object_name(w, s->object)
+			   : s->by		     ? task_at(w, s->by)->comm
+						     : 0;
 	}
 	if (s->before)
 		key.notes |= NOTE_BEFORE;

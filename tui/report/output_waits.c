@@ -48,6 +48,7 @@ static void put_runnable(struct buf *out, const struct waits_layer *l)
 {
 	if (l->why == READY_THROTTLED) {
 		buf_puts(out, wait_kind_info(WAIT_QUOTA)->text);
+		put_after(out, " of ", l->what);
 		return;
 	}
 	buf_puts(out, "waiting for a CPU");
