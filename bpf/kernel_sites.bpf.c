@@ -17,6 +17,14 @@ INLINE bool is_on_stack_of(struct pt_descent *d, u64 sp, u64 id)
 	return key.cfa == d->key;
 }
 
+/* The address of a frame in that call: less than those of the program, as in kernel_frame(). */
+INLINE u64 frame_at(u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return is_on_own_stack(task, sp) ? sp - (u64)task->stack : sp;
+}
+
 /*
  * A call site of a kernel function, or the return address of one: as a site of the program
  * (site_hit()), but every task of the host hits it. The time of this program is measured, because
@@ -25,7 +33,7 @@ INLINE bool is_on_stack_of(struct pt_descent *d, u64 sp, u64 id)
 SEC("kprobe")
 int on_kernel_site(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), sp = ctx->sp, ns;
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), sp = ctx->sp, frame, ns;
 	u32 index = (u32)bpf_get_attach_cookie(ctx), opened = 0;
 	struct pt_site *s = bpf_map_lookup_elem(&sites, &index);
 	struct pt_control *c = the_control();
@@ -44,13 +52,14 @@ int on_kernel_site(struct pt_regs *ctx)
 	HIDE(sp);
 	d = descent_of(c, bpf_get_current_task_btf());
 	if (d && d->record.epoch == c->descend_epoch && is_on_stack_of(d, sp, id)) {
+		frame = frame_at(sp);
 		if (s->flags & PT_SITE_FNODE_END) {
 			d->look = d->depth;
-			look_above(d, sp, false);
+			look_above(d, frame, false);
 			fnodes_close(d, d->look, now, (u32)id);
 		}
 		if (s->flags & PT_SITE_FNODE_CALL && !s->blown)
-			opened = fnode_open(d, false, index, sp, (u32)id);
+			opened = fnode_open(d, false, index, frame, (u32)id);
 		s->opened += opened;
 	}
 	if (d && s->flags & PT_SITE_FNODE_CALL && site_too_hot(s, d, sp, bpf_ktime_get_ns()) &&

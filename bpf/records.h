@@ -183,9 +183,10 @@ struct pt_fnode {
 
 /* Key of `contexts`: a site in the context of the open fnode. The value is the index + 1 of
  * the fnode that begins there. */
+enum { PT_SITE_CALL = 1u << 30 };
 struct pt_context {
 	pt_u32 parent; /* the innermost open fnode: index + 1; 0: f0 itself */
-	pt_u32 site;   /* index in the site table */
+	pt_u32 site;   /* index in the site table; PT_SITE_CALL + number: a system call */
 	pt_u64 ret;    /* required return address; 0: not compared */
 };
 
@@ -429,15 +430,16 @@ struct pt_control {
 	pt_u32 descend_burst;		       /* burst of f0; calls of older bursts are ignored */
 	pt_u32 descend_epoch, descend_sampled; /* sampled: stacks of targets, in f0 or not */
 	pt_u32 descend_fnodes;		       /* number of armed fnodes */
-	pt_u32 descend_call; /* number + 1 if f0 is a system call; 0: f0 is a function */
+	pt_u32 descend_call;  /* number + 1 if f0 is a system call; 0: f0 is a function */
+	pt_u32 descend_calls; /* 1: system calls in f0 are fnodes */
 	/* Not 0: there is no descent, and slow calls are sent: those that take longer, if keep_ns
 	 * has no limit for their operation. */
 	pt_u64 keep;
 	pt_u64 descend_low, descend_high; /* in-peak: low <= corrected latency < high */
 	pt_u32 nested; /* 1: several functions are watched, so calls may contain probes of others */
 	pt_u32 hit_ns[2]; /* cost of a hit by site class; in the kernel, outside of the program: */
-	pt_u32 kernel_ns, hit_spare;
-	pt_u32 tick_ns; /* cost of a sampling interrupt without its BPF program */
+	pt_u32 kernel_ns, call_ns; /* of a probe in its code; of the tracepoints of a system call */
+	pt_u32 tick_ns;		   /* cost of a sampling interrupt without its BPF program */
 	/* What an interrupt takes from the code that it interrupts before the first and after the
 	 * last of its tracepoints, ns. */
 	pt_u32 irq_outside_ns;

@@ -21,6 +21,33 @@ INLINE bool call_descends(struct pt_control *c, u64 nr)
 	return c->keep ? c->layers & ON_SYSCALL : c->descend_call == (u32)nr + 1;
 }
 
+/*
+ * The frame of a system call: above all frames of the kernel, whose addresses are less than the
+ * size of a stack (kernel_frame()), and below those of the program, which maps nothing there.
+ */
+enum { CALL_FRAME = 0xffff };
+
+/* A system call inside a call of f0 begins: open its fnode, if it has one. */
+INLINE void descent_call_begin(struct pt_control *c, struct pt_regs *regs, u64 nr, u32 tid)
+{
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
+
+	if (d && d->record.epoch == c->descend_epoch && is_inside(d, regs))
+		fnode_open(d, false, PT_SITE_CALL + (u32)nr, CALL_FRAME, tid);
+}
+
+INLINE void descent_call_end(struct pt_control *c, u32 tid, u64 now)
+{
+	struct pt_descent *d = descent_of(c, bpf_get_current_task_btf());
+
+	if (!d || d->record.epoch != c->descend_epoch)
+		return;
+	d->look = d->depth;
+	look_above(d, CALL_FRAME, false);
+	fnodes_close(d, d->look, now, tid);
+	d->cost += c->call_ns;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
@@ -47,6 +74,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	snapshot_take(&t->sys_snap, c, bpf_get_current_task_btf(), t);
 	t->sys_start = bpf_ktime_get_ns();
 	t->sys_burst = c->sys_burst;
+	if (c->descend_calls)
+		descent_call_begin(c, regs, nr, (u32)id);
 	if (!gate_is_open(c, GATE_SYSCALL, t->sys_start)) {
 		t->sys_open = PT_SYS_BEFORE;
 		return 0;
@@ -125,6 +154,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)
 		return 0;
+	if (c->descend_calls)
+		descent_call_end(c, tid, now);
 	if (t->sys_burst != c->sys_burst)
 		t->sys_open = PT_SYS_NONE;
 	if (t->sys_open == PT_SYS_COUNTS && (c->layers & ON_SYSCALL)) {

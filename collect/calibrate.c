@@ -528,6 +528,7 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 	 */
 	c->cost.kernel_inside = c->cost.kernel - (uint32_t)program;
 	kernel_side_control(c->kernel)->kernel_ns = c->cost.kernel_inside;
+	kernel_side_control(c->kernel)->call_ns = c->cost.syscall;
 }
 
 static void calibrate_switches(struct collector *c, const struct helper_process *h)

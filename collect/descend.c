@@ -78,6 +78,7 @@ static void set_release(struct collector *c)
 
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	descend_links_release(d);
+	attachments_release(&d->kernel_links);
 	kernel_side_contexts_clear(c->kernel);
 	clocks_release(&d->clocks);
 	for (uint32_t i = 0; i < MAX_ASLEEP; i++)
@@ -100,6 +101,7 @@ void descend_end(struct collector *c)
 	if (c->keeping)
 		return;
 	control->descend_slot = control->descend_call = control->descend_sampled = 0;
+	control->descend_calls = 0;
 	if (ran) {
 		set_release(c);
 		budget_borrow(c, false);
@@ -222,11 +224,16 @@ static int node_write(struct collector *c, struct descent_arming *d, uint32_t i)
 {
 	struct pt_fnode *f = &kernel_side_fnodes(c->kernel)[i];
 	const struct req_fnode *req = &d->nodes[i];
-	struct node_site *start = site_at(c, d, &req->start), *end;
 	struct pt_site *table = kernel_side_sites(c->kernel), *s;
 	struct pt_context context = {.parent = d->parent[i]};
+	struct node_site *start, *end;
 	int err;
 
+	d->has_kernel |= req->start.module == REC_KERNEL_MODULE || !d->function;
+	err = descend_kernel_call(c, d, i);
+	if (err != -ENOENT)
+		return err;
+	start = site_at(c, d, &req->start);
 	if (!start)
 		return -ENOSPC;
 	s = &table[start->index];
@@ -387,10 +394,13 @@ static const char *request_check(struct collector *c, const struct req_descend *
 
 		if (!n->node || n->start.class >= SITE_CLASSES || n->end.class >= SITE_CLASSES)
 			return "the request contains an invalid call site";
-		if (!f && descend_kernel_check(c, n))
-			return descend_kernel_check(c, n);
-		if (!f)
+		if (!f || n->start.module == REC_KERNEL_MODULE) {
+			const char *wrong = descend_kernel_check(c, n);
+
+			if (wrong)
+				return wrong;
 			continue;
+		}
 		if (!site_is_mapped(c, &n->start) || (n->end.module && !site_is_mapped(c, &n->end)))
 			return "the address is outside the code that the target has mapped";
 		sites[nr++] = &n->start;
@@ -448,11 +458,11 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	units_layers(c);
 	control->stacks_left = STACKS;
 	control->descend_sampled = d->sampled;
+	control->descend_calls = d->has_calls;
 	control->descend_low = req->low_ns;
 	control->descend_high = req->high_ns;
 	/* calls that begin after this carry the new epoch, in the kernel once all is attached */
-	__atomic_store_n(&control->descend_epoch, f || !d->nr_nodes ? req->epoch : 0,
-			 __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->descend_epoch, d->has_kernel ? 0 : req->epoch, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_call, call, __ATOMIC_SEQ_CST);
 	descend_kernel_begin(d);

@@ -35,7 +35,7 @@ bool descend_site_is_armed(const struct collector *c, const struct rec_site *s);
 uint64_t descend_spending(struct collector *c, const struct function *f);
 /* Mean cost of the armed fnodes per call of f0 since the last query. */
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
-/* If f0 is of the kernel: what its callees cost the host. Returns the time of the next check. */
+/* What callees in the kernel cost the host. Returns the time of the next check. */
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now);
 /* A site's fuse has blown. Returns true if the site belongs to the descent. */
 bool descend_blown(struct collector *c, uint32_t site_index);
@@ -54,12 +54,13 @@ bool descend_is_armed(const struct collector *c);
 void armed_call(struct collector *c, const struct pt_record_call *r, size_t size);
 void armed_sleep(struct collector *c, const struct pt_record_sleep *r);
 void armed_stack(struct collector *c, const struct pt_record_stack *r);
-/* True if f0 is a system call, so that its tracepoints are needed. */
+/* True if f0 is a system call or system calls in f0 are timed, so that their tracepoints are
+ * needed. */
 bool descend_needs_syscalls(const struct collector *c);
 /* True if f0 is a function, of the program or of the kernel: the bursts of the scheduler's events
  * are those of f0. *state: f0's, unless it is NULL. */
 bool descend_has_bursts(const struct collector *c, enum function_state *state);
-/* True if f0 is of the kernel, and so are the callees that can be probed. */
+/* True if functions of the kernel below f0 can be probed. */
 bool descend_goes_into_kernel(const struct collector *c);
 /* True if f0 of the running descent is this function of the kernel. */
 bool descend_is_of_kernel(const struct collector *c, uint32_t op);

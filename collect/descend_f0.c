@@ -20,12 +20,12 @@ uint32_t descend_call_of(const struct collector *c, uint32_t op)
 
 bool descend_needs_syscalls(const struct collector *c)
 {
-	return c->descent && c->descent->is_syscall;
+	return c->descent && (c->descent->is_syscall || c->descent->has_calls);
 }
 
 bool descend_goes_into_kernel(const struct collector *c)
 {
-	return c->descent && !c->descent->function && c->cost.kernel;
+	return c->descent && c->cost.kernel;
 }
 
 bool descend_is_of_kernel(const struct collector *c, uint32_t op)

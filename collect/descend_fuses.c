@@ -58,7 +58,8 @@ static void set_fuse(struct collector *c, struct descent_arming *d)
 		uint32_t hits = s->seen - s->renewed;
 
 		s->renewed = s->seen;
-		if (s->dead || s->shared || hits < (calls + 1) * SET_FUSE_PASSES ||
+		if (s->dead || s->shared || s->module == REC_KERNEL_MODULE ||
+		    hits < (calls + 1) * SET_FUSE_PASSES ||
 		    hits * (uint64_t)c->cost.hit[s->class] <= most)
 			continue;
 		most = hits * (uint64_t)c->cost.hit[s->class];
@@ -109,13 +110,13 @@ static void outside_fuse(struct collector *c, struct descent_arming *d, struct n
 		return;
 	opened = __atomic_exchange_n(&site->opened, 0, __ATOMIC_RELAXED);
 	/* while f0 is off, passes in its calls open none either */
-	if (hits > opened && (d->function || d->kernel_counts))
+	if (hits > opened && (s->module != REC_KERNEL_MODULE || d->kernel_counts))
 		s->outside_ns += (hits - opened) * pass_ns(c, d, s);
 	if (s->outside_ns > (uint64_t)budget_of(c, SECOND_NS))
 		site_blow(c, d, s);
 }
 
-uint64_t descend_sites_spending(struct collector *c)
+uint64_t descend_sites_spending(struct collector *c, bool of_kernel)
 {
 	struct pt_site *table = kernel_side_sites(c->kernel);
 	struct descent_arming *d = c->descent;
@@ -126,7 +127,7 @@ uint64_t descend_sites_spending(struct collector *c)
 		struct pt_site *s = &table[d->sites[i].index];
 		uint64_t now = __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
 
-		if (d->sites[i].shared)
+		if (d->sites[i].shared || (d->sites[i].module == REC_KERNEL_MODULE) != of_kernel)
 			continue;
 		hits = (uint32_t)now - d->sites[i].seen;
 		cost += hits * hit_ns(c, &d->sites[i]);
@@ -148,7 +149,7 @@ uint64_t descend_spending(struct collector *c, const struct function *f)
 	renew = at - d->renewed_ns >= DESCEND_FUSE_NS;
 	if (renew)
 		d->renewed_ns = at;
-	cost += descend_sites_spending(c);
+	cost += descend_sites_spending(c, false);
 	d->spent_ns += cost;
 	d->window_ns += cost;
 	if (renew)
@@ -220,10 +221,9 @@ void descend_settle(struct collector *c)
 	if (!d || !d->attach_again)
 		return;
 	d->attach_again = false;
-	if (!d->function) {
-		descend_kernel_detach(c);
+	descend_kernel_detach(c);
+	if (!d->function)
 		return;
-	}
 	descend_links_release(d);
 	if (d->function->state == FUNCTION_ON)
 		descend_attach(c, d->function);

@@ -12,6 +12,7 @@
 #include "collect/kernel_names.h"
 #include "collect/kernel_never.h"
 #include "collect/stream.h"
+#include "collect/units.h"
 
 #include <errno.h>
 
@@ -30,12 +31,34 @@ static uint64_t address_of(const struct node_site *s)
 	return kernel_names_base() + s->offset;
 }
 
+/* True if the fnode is a system call. */
+static bool is_call(const struct req_fnode *n)
+{
+	return n->start.module == REC_KERNEL_MODULE && n->start.offset & REC_KERNEL_CALL;
+}
+
+int descend_kernel_call(struct collector *c, struct descent_arming *d, uint32_t i)
+{
+	const struct pt_context context = {
+	    .parent = d->parent[i],
+	    .site = PT_SITE_CALL + (uint32_t)(d->nodes[i].start.offset & ~REC_KERNEL_CALL)};
+
+	if (!is_call(&d->nodes[i]))
+		return -ENOENT;
+	kernel_side_fnodes(c->kernel)[i] =
+	    (struct pt_fnode){.node = d->nodes[i].node, .parent = d->parent[i]};
+	d->has_calls = true;
+	return kernel_side_context_add(c->kernel, &context, i + 1);
+}
+
 const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n)
 {
 	uint64_t start = kernel_names_base() + n->start.offset,
 		 end = kernel_names_base() + n->end.offset;
 	struct kernel_place p, q;
 
+	if (is_call(n) && c->cost.kernel && (n->start.offset & ~REC_KERNEL_CALL) < PT_SYSCALLS)
+		return NULL;
 	if (!kernel_side_has_kprobes(c->kernel) || !c->cost.kernel)
 		return "call sites in the kernel are not probed on this host, or with this budget";
 	if (n->end.module != REC_KERNEL_MODULE || n->start.role != SITE_CALL ||
@@ -77,7 +100,7 @@ static bool is_start(const struct collector *c, const struct node_site *s)
 static int attach_site(struct collector *c, struct descent_arming *d, struct node_site *s)
 {
 	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
-	struct attachment *one = attachments_next(&d->links, MAX_NODE_SITES);
+	struct attachment *one = attachments_next(&d->kernel_links, MAX_NODE_SITES);
 	struct kernel_place p;
 	int err;
 
@@ -89,7 +112,7 @@ static int attach_site(struct collector *c, struct descent_arming *d, struct nod
 			     : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
 	if (err)
 		return err;
-	s->link = ++d->links.nr;
+	s->link = ++d->kernel_links.nr;
 	budget_attached(c, 1);
 	d->kernel_ns -= BUDGET_KERNEL_SWITCH_NS;
 	return 0;
@@ -109,7 +132,7 @@ void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s)
 				continue;
 			t->dead = true;
 			if (t->link)
-				attachment_release(&d->links.list[t->link - 1], false);
+				attachment_release(&d->kernel_links.list[t->link - 1], false);
 			t->link = 0;
 		}
 	}
@@ -129,13 +152,13 @@ static void attach_some(struct collector *c, struct descent_arming *d)
 	for (; d->kernel_tried < 2 * d->nr_sites && now_ns() < until && attach_is_settled();
 	     d->kernel_tried++) {
 		s = &d->sites[d->kernel_tried % d->nr_sites];
-		if (s->dead || is_start(c, s) != (d->kernel_tried < d->nr_sites) ||
-		    !attach_site(c, d, s))
+		if (s->dead || s->module != REC_KERNEL_MODULE ||
+		    is_start(c, s) != (d->kernel_tried < d->nr_sites) || !attach_site(c, d, s))
 			continue;
 		descend_kernel_give_up(d, s);
 		descend_node_lost(c, d, s, FNODE_REFUSED);
 	}
-	if (d->kernel_tried < 2 * d->nr_sites)
+	if (d->kernel_tried < 2 * d->nr_sites || !units_are_on(c))
 		return;
 	d->kernel_on = true;
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, d->epoch,
@@ -149,7 +172,7 @@ static void detach(struct collector *c, struct descent_arming *d)
 	__atomic_store_n(&control->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	/* the calls that are open lose their fnodes: they are not followed any more */
 	control->descend_burst++;
-	descend_links_release(d);
+	attachments_release(&d->kernel_links);
 	for (uint32_t i = 0; i < d->nr_sites; i++)
 		d->sites[i].link = 0;
 	d->kernel_on = d->kernel_counts = false;
@@ -175,7 +198,8 @@ static int64_t credit_needed(const struct descent_arming *d)
 	int64_t ns = START_CREDIT_NS;
 
 	for (uint32_t i = 0; i < d->nr_sites; i++)
-		ns += d->sites[i].dead ? 0 : BUDGET_KERNEL_SWITCH_NS;
+		if (!d->sites[i].dead && d->sites[i].module == REC_KERNEL_MODULE)
+			ns += BUDGET_KERNEL_SWITCH_NS;
 	return ns;
 }
 
@@ -187,7 +211,7 @@ static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t 
 	d->kernel_looked_ns = now;
 	d->kernel_ns +=
 	    (int64_t)((double)budget_of(c, wall) / SHARE * kernel_side_control(c->kernel)->nr_cpus);
-	d->kernel_ns -= (int64_t)descend_sites_spending(c);
+	d->kernel_ns -= (int64_t)descend_sites_spending(c, true);
 	if (d->kernel_ns > most || budget_is_unlimited(c))
 		d->kernel_ns = most;
 }
@@ -227,7 +251,7 @@ uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
 	struct descent_arming *d = c->descent;
 	bool on;
 
-	if (!d || d->function || !d->nr_nodes)
+	if (!d || !d->has_kernel)
 		return UINT64_MAX;
 	credit_turn(c, d, now);
 	on = f0_is_on(c, d, now);

@@ -30,6 +30,14 @@ static const struct pt_fnode_sum *sum_of(const struct pt_record_call *r, uint32_
 	return r->sums[i].call == r->call ? &r->sums[i] : &none;
 }
 
+/* The part of the probes of an fnode that is in its time. */
+static uint64_t inside_ns(const struct collector *c, const struct req_fnode *n)
+{
+	if (n->start.module != REC_KERNEL_MODULE)
+		return c->cost.inside[n->start.class];
+	return n->start.offset & REC_KERNEL_CALL ? c->cost.syscall_inside : c->cost.kernel_inside;
+}
+
 static uint32_t nodes_fill(const struct collector *c, const struct descent_arming *d,
 			   const struct pt_record_call *r, struct rec_call_node *out)
 {
@@ -37,8 +45,7 @@ static uint32_t nodes_fill(const struct collector *c, const struct descent_armin
 
 	for (uint32_t i = 0; i < d->nr_nodes; i++) {
 		const struct pt_fnode_sum *s = sum_of(r, i);
-		uint64_t inside =
-		    d->function ? c->cost.inside[d->nodes[i].start.class] : c->cost.kernel_inside;
+		uint64_t inside = inside_ns(c, &d->nodes[i]);
 
 		if (!s->count)
 			continue;

@@ -23,7 +23,7 @@ struct node_site {
 	uint32_t seen;	     /* hits at the last check of the site */
 	uint32_t renewed;    /* ... at the last check of the whole set */
 	uint64_t outside_ns; /* cost of the hits that opened no fnode */
-	uint32_t link;	     /* of the kernel: number + 1 of its link in the set; 0: not attached */
+	uint32_t link;	     /* of the kernel: number + 1 in kernel_links; 0: not attached */
 	bool dead;
 	bool shared; /* the site is a start of f0: it uses f0's entry in the table, its link and its
 			fuse */
@@ -41,17 +41,19 @@ struct descent_arming {
 	uint32_t parent[PT_FNODES]; /* index + 1 of each node's parent; 0: f0 */
 	struct node_site sites[MAX_NODE_SITES];
 	uint32_t nr_sites;
-	struct attachments links;
-	uint64_t spent_ns;	 /* cost of hits since the last profile */
-	uint64_t renewed_ns;	 /* time of the last check of the whole set */
-	uint64_t renewed_cpu_ns; /* CPU time of the targets at that check */
-	uint64_t renewed_begun;	 /* calls of f0 at that check */
-	uint64_t window_ns;	 /* cost of hits since that check */
-	bool tries;		 /* calls that fail are watched, too */
-	bool attach_again;	 /* the set must be attached again, without dead sites */
+	struct attachments links, kernel_links; /* of sites in the program, and in the kernel */
+	uint64_t spent_ns;			/* cost of hits since the last profile */
+	uint64_t renewed_ns;			/* time of the last check of the whole set */
+	uint64_t renewed_cpu_ns;		/* CPU time of the targets at that check */
+	uint64_t renewed_begun;			/* calls of f0 at that check */
+	uint64_t window_ns;			/* cost of hits since that check */
+	bool tries;				/* calls that fail are watched, too */
+	bool attach_again; /* the set must be attached again, without dead sites */
 	struct clocks clocks;
 	bool clocks_run;
-	bool kernel_on;		   /* f0 is of the kernel: all call sites are attached */
+	bool has_calls;		   /* system calls in f0 are timed */
+	bool has_kernel;	   /* ... or callees in the kernel: */
+	bool kernel_on;		   /* ... all their call sites are attached */
 	bool kernel_counts;	   /* ... and f0 was on at the last check */
 	uint32_t kernel_tried;	   /* ... how many are, or cannot be */
 	int64_t kernel_ns;	   /* ... the credit of the host for them */
@@ -90,7 +92,7 @@ uint32_t descend_call_of(const struct collector *c, uint32_t op);
 uint32_t descend_slot_in_kernel(const struct collector *c, uint32_t op);
 void descend_links_release(struct descent_arming *d);
 
-/* descend_kernel.c: the call sites in functions of the kernel, if f0 is of the kernel. */
+/* descend_kernel.c: the call sites in functions of the kernel. */
 /* Why this fnode cannot be armed, in words; NULL: it can. */
 const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n);
 /* A set of such sites is armed from now on. */
@@ -100,8 +102,12 @@ void descend_kernel_detach(struct collector *c);
 /* Give up a site that was refused or whose fuse has blown, and the other end of its calls, which
  * costs as much and times nothing alone. */
 void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s);
-/* descend_fuses.c: the cost of the hits of the set since the last call, ns. */
-uint64_t descend_sites_spending(struct collector *c);
+/* Write a system call in f0, which has no site of its own, into the BPF maps. Returns 0 or a
+ * negative errno. */
+int descend_kernel_call(struct collector *c, struct descent_arming *d, uint32_t i);
+/* descend_fuses.c: the cost of the hits of the set since the last call, ns: of its sites in the
+ * kernel, or of those in the program. */
+uint64_t descend_sites_spending(struct collector *c, bool of_kernel);
 
 /* Tell the front that the fnodes at this site are not timed any more. `reason`: enum
  * fnode_lost. */

@@ -151,7 +151,8 @@ static uint64_t host_budget(const struct collector *c, uint64_t wall)
 
 static bool unit_is_used(const struct collector *c, enum unit u)
 {
-	return c->layers & unit_layers(u) || (u == UNIT_SYSCALLS && phases_need_syscalls(c));
+	return c->layers & unit_layers(u) ||
+	       (u == UNIT_SYSCALLS && (phases_need_syscalls(c) || descend_needs_syscalls(c)));
 }
 
 static unsigned int units_used(const struct collector *c)
@@ -237,8 +238,8 @@ static void unit_on(struct collector *c, enum unit u)
 /* True if the running descent needs the events of this unit. */
 static bool serves_descent(const struct collector *c, enum unit u)
 {
-	return c->descent && c->layers & unit_layers(u) &&
-	       (u == UNIT_SCHED || descend_needs_syscalls(c));
+	return c->descent &&
+	       (u == UNIT_SYSCALLS ? descend_needs_syscalls(c) : c->layers & unit_layers(u));
 }
 
 /*

@@ -19,7 +19,7 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
  */
 bool armed_set_too_short(const struct rec_descent *ask, const struct req_fnode *n);
 /*
- * Returns true if the callees of f0 are functions of the kernel that are probed. They are not if
+ * Returns true if functions of the kernel below f0 are probed. They are not if
  * the kernel has no kprobes, or if the calls are so short that probes in them would mostly measure
  * themselves.
  */

@@ -15,6 +15,8 @@ enum {
 	RARE_PART = 20,	    /* a peak with less than 1/20 of f0's calls is rare */
 	/* percent of a function's sampled time that passes in its own system calls */
 	KERNEL_PART = 95,
+	/* most call sites of the kernel that are armed at once: these are attached one by one */
+	KERNEL_SITES = 16,
 };
 
 bool picked(const struct pick *p, uint32_t node)
@@ -36,13 +38,20 @@ uint32_t pick_room(const struct pick *p)
 	return sites < node_room(p) ? sites : node_room(p);
 }
 
+/* Returns true if one more call site in this module fits into the set. */
+static bool module_room(const struct pick *p, uint32_t module)
+{
+	return p->nr_sites < p->d->ask.max_sites &&
+	       (module != REC_KERNEL_MODULE || p->nr_kernel < KERNEL_SITES);
+}
+
 /*
  * Returns true if there is room for another call site, or the set has this one already for another
  * path.
  */
 static bool site_room(const struct pick *p, struct rec_code site)
 {
-	if (p->nr_sites < p->d->ask.max_sites)
+	if (module_room(p, site.module))
 		return true;
 	return any_of(i, p->nr_sites, code_equal(p->d->tree.node[p->site_of[i]].site_key, site));
 }
@@ -69,8 +78,9 @@ bool pick_node(struct pick *p, uint32_t node)
 		if (same_site(&p->d->tree.node[p->site_of[i]], n))
 			break;
 	if (i == p->nr_sites) {
-		if (i == p->d->ask.max_sites)
+		if (!module_room(p, n->site_key.module))
 			return false;
+		p->nr_kernel += n->site_key.module == REC_KERNEL_MODULE;
 		p->site_of[p->nr_sites++] = node;
 	}
 	p->node[p->nr++] = node;

@@ -12,6 +12,7 @@ struct pick {
 	uint32_t nr, node[DESCENT_MAX_ARMED]; /* parents before children */
 	uint32_t nr_sites;
 	uint32_t site_of[DESCENT_MAX_SITES]; /* one fnode for each call site in the set */
+	uint32_t nr_kernel;		     /* ... those in functions of the kernel */
 	uint32_t nr_new;		     /* fnodes in the set that were never armed before */
 	bool asked; /* an answer of the parser is needed before the set is complete */
 	int err;    /* -ENOMEM */

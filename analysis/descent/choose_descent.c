@@ -7,8 +7,6 @@
 #include "analysis/descent/choose_impl.h"
 #include "analysis/descent/descent.h"
 
-enum { KERNEL_SITES = 16 }; /* most call sites of the kernel that are armed at once */
-
 /* Time without a call of the peak, before another peak is chosen. */
 #define STUCK_NS 3000000000ull
 /* Calls that waited for a CPU for more of their time are not slow because of the program. */
@@ -83,11 +81,7 @@ void choose_options(struct model *m, const struct op *op, const struct descent_q
 	ask->choice = question_names_calls(q) ? DESCENT_NAMED_CALLS : DESCENT_MOST_TIME;
 	ask->minor_fault_ns = model_constant_ns(m, "page fault");
 	ask->step_ns = model_cost(m) ? model_cost(m)->step_ns : 0;
-	if (ask->function.module == REC_KERNEL_MODULE && model_cost(m))
-		ask->kernel_ns = model_cost(m)->kernel_ns;
-	/* such probes are attached one by one */
-	if (ask->kernel_ns && ask->max_sites > KERNEL_SITES)
-		ask->max_sites = KERNEL_SITES;
+	ask->kernel_ns = model_cost(m) ? model_cost(m)->kernel_ns : 0;
 }
 
 static int choose_among(struct model *m, uint32_t number, const struct descent_question *q,

@@ -129,6 +129,16 @@ static bool has_restored_child(const struct descent *d, const struct fnode *n)
 	return false;
 }
 
+/* Returns true if the function makes a system call that can be timed. */
+static bool has_timed_syscall(const struct descent *d, const struct fnode *n)
+{
+	const struct function_sites *f = fnode_function(&d->tree, n->id);
+
+	return f &&
+	       any_of(i, f->nr_sites,
+		      code_is_syscall(f->sites[i].callee) && f->sites[i].flags & CALL_SITE_TIMED);
+}
+
 /*
  * Returns true if the function was measured to be blocked nearly all of its time, and stack samples
  * show that it sleeps in its own system calls.
@@ -137,7 +147,7 @@ static bool sleeps_itself(const struct descent *d, const struct fnode *n)
 {
 	struct means m;
 
-	if (n->first_child != NO_INDEX)
+	if (n->first_child != NO_INDEX || has_timed_syscall(d, n))
 		return false;
 	fnode_means(d, n->id, &m);
 	return m.net > 0 && m.blocked >= MOSTLY_ASLEEP * m.net && fnode_is_call_of_kernel(d, n->id);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/descent/armed_set.h"
 #include "analysis/descent/descent_impl.h"
 #include "analysis/latency/profile_record.h"
 
@@ -208,6 +209,8 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 			return -ENOMEM;
 		}
 	}
+	if (armed_set_goes_into_kernel(ask))
+		witnesses_keep_syscalls(d->witnesses);
 	d->ask = *ask;
 	d->phase = PHASE_START;
 	d->status = DESCENT_IN_PROGRESS;

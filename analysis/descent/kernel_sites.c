@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The call sites of functions of the kernel: those below which stack samples have seen another
- * function. More are added as more stacks come, because nobody reads the kernel's code.
+ * The call sites of functions of the kernel, and where a function of the program makes a system
+ * call: those below which stack samples have seen another function. More are added as more stacks
+ * come, because nobody reads the kernel's code.
  */
 #include "analysis/base/array.h"
 #include "analysis/descent/armed_set.h"
@@ -26,6 +27,13 @@ static bool is_of(const struct descent *d, uint32_t node, struct rec_code functi
 static bool is_entry(struct rec_code place)
 {
 	return place.offset & REC_KERNEL_CALL;
+}
+
+/* True if the callee of a frame with this return address can be timed. */
+static bool is_probed(struct rec_code ret, struct rec_code callee)
+{
+	return code_is_syscall(callee) ? ret.module != REC_KERNEL_MODULE
+				       : !is_entry(ret) && !is_entry(callee);
 }
 
 /* Stack samples: their time, and their number. */
@@ -72,7 +80,7 @@ static struct rec_call_site site_of(const struct descent *d, struct rec_code fun
 	    .offset = ret.offset - 1, .ret = ret.offset, .kind = CALLEE_DIRECT, .callee = callee};
 	uint64_t all = seen_below(d, function, ret, NULL).ns;
 
-	if (!is_entry(ret) && !is_entry(callee) &&
+	if (is_probed(ret, callee) &&
 	    seen_below(d, function, ret, &callee).ns * 100 >= all * ONE_CALLEE)
 		s.flags = CALL_SITE_TIMED;
 	return s;
@@ -95,6 +103,7 @@ static int add_sites(struct descent *d, uint32_t function)
 		const struct witness_node *n = witnesses_node(d->witnesses, i);
 
 		if (!n->weight_ns || n->ret.module != key.module || !is_of(d, n->parent, key) ||
+		    (key.module != REC_KERNEL_MODULE && !code_is_syscall(n->function)) ||
 		    is_listed(&d->tree.function[function], n->ret.offset))
 			continue;
 		below = seen_below(d, key, n->ret, NULL);
@@ -117,8 +126,7 @@ int descent_add_kernel_sites(struct descent *d)
 	if (!armed_set_goes_into_kernel(&d->ask))
 		return 0;
 	for (uint32_t i = 0; i < d->tree.nr_functions && !err; i++) {
-		if (d->tree.function[i].key.module == REC_KERNEL_MODULE &&
-		    d->tree.function[i].state == FUNCTION_KNOWN)
+		if (d->tree.function[i].state == FUNCTION_KNOWN)
 			err = add_sites(d, i);
 	}
 	return err;

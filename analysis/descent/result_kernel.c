@@ -33,6 +33,8 @@ struct split {
 	struct cause_tally work;
 	uint64_t run, kernel;		 /* ns of all samples, and of those in the kernel */
 	double user_share, kernel_share; /* shares of the path that is split */
+	bool in_kernel; /* the path ends in a function of the kernel: the cause is the kernel
+			   already */
 	unsigned int nr;
 	struct part part[KERNEL_PATHS + CAUSE_NAMES];
 };
@@ -148,23 +150,19 @@ static bool in_page_fault(const struct rec_frame *frame)
 	return frame->module == REC_KERNEL_MODULE && frame->function == REC_KERNEL_FAULT;
 }
 
-/*
- * Returns true for a system call that a function of the program called. False if f0 is of the
- * kernel: then the cause is the kernel already.
- */
-static bool in_system_call(const struct descent *d, const struct rec_frame *frame)
+/* Returns true for a system call that the last function of the path, which is of the program,
+ * called. */
+static bool in_system_call(const struct split *s, const struct rec_frame *frame)
 {
-	return frame->module == REC_KERNEL_MODULE && frame->function & REC_KERNEL_CALL &&
-	       !in_page_fault(frame) && d->ask.function.module != REC_KERNEL_MODULE;
+	return code_is_syscall((struct rec_code){frame->module, frame->function}) && !s->in_kernel;
 }
 
 /* Returns true for a part of a path whose time the kernel worked, as samples tell: in a system
- * call, or, if f0 is of the kernel, in callees that were not measured. */
-static bool is_work_of_kernel(const struct descent *d, const struct rec_frame *frame,
+ * call, or, if the path ends in the kernel, in callees that were not measured. */
+static bool is_work_of_kernel(const struct split *s, const struct rec_frame *frame,
 			      const struct cause *cause)
 {
-	return in_system_call(d, frame) ||
-	       (d->ask.function.module == REC_KERNEL_MODULE && cause->kind == CAUSE_UNMEASURED);
+	return in_system_call(s, frame) || (s->in_kernel && cause->kind == CAUSE_UNMEASURED);
 }
 
 /*
@@ -172,9 +170,10 @@ static bool is_work_of_kernel(const struct descent *d, const struct rec_frame *f
  * the deepest function that has KERNEL_TRUNK percent of them. Returns its time; 0: there is none.
  * The first `common` frames are those of all of its stacks.
  */
-static uint64_t find_part(const struct descent *d, const struct stack_tally *t, uint32_t least,
-			  struct part *part, uint32_t *common)
+static uint64_t find_part(const struct split *s, uint32_t least, struct part *part,
+			  uint32_t *common)
 {
+	const struct stack_tally *t = s->tally;
 	uint64_t ns;
 	uint32_t nr = stack_tally_path(t, BRANCH, least, part->frame, &ns);
 
@@ -182,7 +181,7 @@ static uint64_t find_part(const struct descent *d, const struct stack_tally *t, 
 		return 0;
 	part->trunk = stack_tally_trunk(t, part->frame, nr, KERNEL_TRUNK);
 	part->nr = *common = nr;
-	if (in_system_call(d, part->frame)) {
+	if (in_system_call(s, part->frame)) {
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
 		part->nr = part->trunk;
 		*common = 1;
@@ -196,7 +195,7 @@ static uint64_t find_part(const struct descent *d, const struct stack_tally *t, 
  * Makes parts of the heaviest paths of the remaining kernel time. The parts are scaled up to stand
  * for all of it.
  */
-static void split_paths(const struct descent *d, struct split *s, const struct cause *cause)
+static void split_paths(struct split *s, const struct cause *cause)
 {
 	uint32_t least = stack_tally_count(s->tally) < FEW ? 2 : FEW;
 	uint64_t all = stack_tally_ns(s->tally), ns;
@@ -211,11 +210,11 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
 		struct part *part = &s->part[s->nr];
 
 		part->cause = *cause;
-		ns = find_part(d, s->tally, least, part, &common);
+		ns = find_part(s, least, part, &common);
 		if (!ns || ns * 100 < all * KERNEL_PART)
 			break;
 		stack_tally_remove(s->tally, part->frame, common);
-		if (is_work_of_kernel(d, part->frame, cause))
+		if (is_work_of_kernel(s, part->frame, cause))
 			part->cause = (struct cause){.kind = CAUSE_KERNEL};
 		part->weight = (double)ns;
 		sum += (double)ns;
@@ -229,7 +228,7 @@ static void split_paths(const struct descent *d, struct split *s, const struct c
  * Makes one part of the remaining kernel time if too few samples were taken to tell its paths
  * apart. They agree at least on the system call.
  */
-static void split_whole(const struct descent *d, struct split *s, const struct cause *cause)
+static void split_whole(struct split *s, const struct cause *cause)
 {
 	struct part *part = &s->part[s->nr];
 	double rest = (double)s->kernel;
@@ -248,7 +247,7 @@ static void split_whole(const struct descent *d, struct split *s, const struct c
 	part->nr = part->trunk;
 	part->named = result_share_named(s->tally, part->frame, part->nr);
 	part->cause = *cause;
-	if (is_work_of_kernel(d, part->frame, cause))
+	if (is_work_of_kernel(s, part->frame, cause))
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
 	part->weight = rest;
 	s->nr++;
@@ -262,6 +261,7 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 	unsigned int works;
 	double sum = 0;
 
+	s->in_kernel = result_is_kernel(b->d, node);
 	visit_own(b->d, node, callees, gather_run, s);
 	if (!s->run || s->kernel * 100 < s->run * KERNEL_PART)
 		return false;
@@ -269,9 +269,9 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 		s->kernel = s->run;
 	split_work(b->d, node, callees, s);
 	works = s->nr;
-	split_paths(b->d, s, &path->cause);
+	split_paths(s, &path->cause);
 	if (s->nr == works)
-		split_whole(b->d, s, &path->cause);
+		split_whole(s, &path->cause);
 	for (unsigned int i = 0; i < s->nr; i++)
 		sum += s->part[i].weight;
 	if (sum <= 0)

@@ -8,10 +8,18 @@
 
 #define DISORDER_NS 100000000ull
 
+/* The list of the callees of a frame to which this function belongs. */
+static uint32_t *first_below(struct witnesses *w, uint32_t parent, struct rec_code function)
+{
+	return code_is_syscall(function) ? &w->node[parent].first_syscall
+					 : &w->node[parent].first_child;
+}
+
 static int add_node(struct witnesses *w, uint32_t parent, struct rec_code function,
 		    struct rec_code ret)
 {
 	struct witness_node *n;
+	uint32_t *first;
 
 	if (w->nr_nodes == WITNESS_MAX_NODES)
 		return -ENOSPC;
@@ -21,13 +29,15 @@ static int add_node(struct witnesses *w, uint32_t parent, struct rec_code functi
 	*n = (struct witness_node){
 	    .parent = parent,
 	    .first_child = NO_INDEX,
+	    .first_syscall = NO_INDEX,
 	    .next = NO_INDEX,
 	    .function = function,
 	    .ret = ret,
 	};
 	if (parent != NO_INDEX) {
-		n->next = w->node[parent].first_child;
-		w->node[parent].first_child = w->nr_nodes;
+		first = first_below(w, parent, function);
+		n->next = *first;
+		*first = w->nr_nodes;
 	}
 	return (int)w->nr_nodes++;
 }
@@ -67,6 +77,11 @@ void witnesses_free(struct witnesses *w)
 	free(w->callers);
 	free(w->node);
 	free(w);
+}
+
+void witnesses_keep_syscalls(struct witnesses *w)
+{
+	w->keeps_syscalls = w->f0.module != REC_KERNEL_MODULE;
 }
 
 void witnesses_forget(struct witnesses *w)
@@ -112,7 +127,7 @@ static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
 static int child_of(struct witnesses *w, uint32_t parent, struct rec_code function,
 		    struct rec_code ret)
 {
-	for (uint32_t id = w->node[parent].first_child; id != NO_INDEX; id = w->node[id].next)
+	for (uint32_t id = *first_below(w, parent, function); id != NO_INDEX; id = w->node[id].next)
 		if (code_equal(w->node[id].function, function) && code_equal(w->node[id].ret, ret))
 			return (int)id;
 	return add_node(w, parent, function, ret);
@@ -153,13 +168,72 @@ static void count_callers(struct witnesses *w, const struct stack *s)
 	stack_tally_add(w->callers, s->caller, s->nr_callers, 0, s->weight_ns);
 }
 
+static void count_frame(struct witness_node *n, const struct stack *s)
+{
+	n->weight_ns += s->partial ? 0 : s->weight_ns;
+	n->count += !s->partial;
+}
+
+/* Counts a stack sample in the frame `at`, in which it ended, at the instruction of `last`. */
+static int count_own(struct witnesses *w, uint32_t at, const struct stack *s,
+		     const struct rec_frame *last)
+{
+	struct witness_node *n = &w->node[at];
+	uint64_t weight = s->partial ? 0 : s->weight_ns;
+
+	if (!n->own)
+		n->own = calloc(1, sizeof(*n->own));
+	if (s->kind == WITNESS_SLEEP)
+		n->own_sleep_ns += weight;
+	else
+		n->own_run_ns += weight;
+	if (!n->own)
+		return -ENOMEM;
+	count_kernel(w, n->own, s);
+	if (s->partial)
+		cause_tally_add(&n->own->partial, &s->cause, s->weight_ns);
+	else if (s->kind == WITNESS_SLEEP)
+		cause_tally_add(&n->own->sleeps, &s->cause, s->weight_ns);
+	else
+		add_pc(n->own, (struct rec_code){last->module, last->offset}, s->weight_ns);
+	return 0;
+}
+
+/* Goes from a frame, of which `from` was the last one, to the callee with this frame. Returns that,
+ * or a negative errno. */
+static int step_down(struct witnesses *w, uint32_t at, const struct rec_frame *from,
+		     const struct rec_frame *to, const struct stack *s)
+{
+	int child = child_of(w, at, (struct rec_code){to->module, to->function},
+			     (struct rec_code){from->module, from->offset});
+
+	if (child >= 0)
+		count_frame(&w->node[child], s);
+	return child;
+}
+
+/* Counts the frames below the system call that the innermost frame of the program has made. */
+static int count_syscall(struct witnesses *w, const struct stack *s)
+{
+	const struct rec_frame *from = &s->frame[s->nr_frames - 1];
+	int at = (int)s->at;
+
+	if (!w->keeps_syscalls || s->partial || !s->nr_kernel ||
+	    !code_is_syscall((struct rec_code){s->kernel[0].module, s->kernel[0].function}))
+		return 0;
+	for (uint32_t i = 0; i < s->nr_kernel && at >= 0; from = &s->kernel[i++])
+		at = step_down(w, (uint32_t)at, from, &s->kernel[i], s);
+	if (at < 0)
+		return at;
+	return count_own(w, (uint32_t)at, s, from);
+}
+
 /* Counts a stack sample that is known to lie in an in-peak call. */
 static int count_stack(struct witnesses *w, struct stack *s)
 {
 	const struct rec_frame *last = &s->frame[s->nr_frames - 1];
 	uint32_t at = 0;
-	uint64_t weight = s->partial ? 0 : s->weight_ns;
-	int child, err = 0;
+	int child, err;
 
 	w->count += !s->partial;
 	w->stacks += s->nr_kernel || s->nr_callers;
@@ -177,42 +251,17 @@ static int count_stack(struct witnesses *w, struct stack *s)
 			return child;
 		at = (uint32_t)child;
 	}
-	w->node[at].weight_ns += weight;
-	w->node[at].count += !s->partial;
+	count_frame(&w->node[at], s);
 	for (uint32_t i = 1; i < s->nr_frames; i++) {
-		struct rec_code ret = {s->frame[i - 1].module, s->frame[i - 1].offset};
-		struct rec_code function = {s->frame[i].module, s->frame[i].function};
-
-		child = child_of(w, at, function, ret);
-		if (child < 0) {
-			err = child;
-			break;
-		}
+		child = step_down(w, at, &s->frame[i - 1], &s->frame[i], s);
+		if (child < 0)
+			return child;
 		at = (uint32_t)child;
-		w->node[at].weight_ns += weight;
-		w->node[at].count += !s->partial;
 	}
-	if (err)
-		return err;
 	s->counted = true;
 	s->at = at;
-	if (!w->node[at].own)
-		w->node[at].own = calloc(1, sizeof(*w->node[at].own));
-	if (s->kind == WITNESS_SLEEP)
-		w->node[at].own_sleep_ns += weight;
-	else
-		w->node[at].own_run_ns += weight;
-	if (!w->node[at].own)
-		return -ENOMEM;
-	count_kernel(w, w->node[at].own, s);
-	if (s->partial)
-		cause_tally_add(&w->node[at].own->partial, &s->cause, s->weight_ns);
-	else if (s->kind == WITNESS_SLEEP)
-		cause_tally_add(&w->node[at].own->sleeps, &s->cause, s->weight_ns);
-	else
-		add_pc(w->node[at].own, (struct rec_code){last->module, last->offset},
-		       s->weight_ns);
-	return 0;
+	err = count_own(w, at, s, last);
+	return err ? err : count_syscall(w, s);
 }
 
 static bool inside(uint64_t at_ns, uint64_t start_ns, uint64_t end_ns)

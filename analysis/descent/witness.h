@@ -46,6 +46,11 @@ struct witness_own {
 
 struct witness_node {
 	uint32_t parent, first_child, next; /* NO_INDEX: none */
+	/*
+	 * The system calls that a function of the program makes itself, if functions of the kernel
+	 * are probed. Their time is the function's own, too.
+	 */
+	uint32_t first_syscall;
 	struct rec_code function;
 	struct rec_code ret;	 /* return address in the caller */
 	uint64_t weight_ns;	 /* time of all stacks through this frame */
@@ -59,6 +64,8 @@ struct witnesses;
 
 struct witnesses *witnesses_new(struct rec_code f0);
 void witnesses_free(struct witnesses *w);
+/* From now on keep the frames below system calls of the program, which are to be probed. */
+void witnesses_keep_syscalls(struct witnesses *w);
 /* Drops all stack samples, because the descent turns to another peak. */
 void witnesses_forget(struct witnesses *w);
 

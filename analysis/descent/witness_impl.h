@@ -44,6 +44,7 @@ struct recent_call {
 struct witnesses {
 	struct rec_code f0;
 	uint64_t count, stacks;
+	bool keeps_syscalls;
 	struct stack_tally *callers;
 	struct blocked blocked;
 	uint32_t nr_kernel; /* number of tallies of kernel stacks */

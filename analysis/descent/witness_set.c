@@ -47,11 +47,14 @@ void witness_set_callee(const struct witnesses *w, const struct witness_set *cal
 				add_at(out, caller->at[i]);
 		return;
 	}
-	for (unsigned int i = 0; i < caller->nr_at; i++)
-		for (uint32_t id = witnesses_node(w, caller->at[i])->first_child; id != NO_INDEX;
-		     id = witnesses_node(w, id)->next)
+	for (unsigned int i = 0; i < caller->nr_at; i++) {
+		const struct witness_node *n = witnesses_node(w, caller->at[i]);
+
+		for (uint32_t id = code_is_syscall(callee) ? n->first_syscall : n->first_child;
+		     id != NO_INDEX; id = witnesses_node(w, id)->next)
 			if (code_equal(witnesses_node(w, id)->ret, ret))
 				sort_in(w, id, callee, out);
+	}
 }
 
 uint64_t witness_set_weight(const struct witnesses *w, const struct witness_set *s)

@@ -386,7 +386,7 @@ struct rec_descent {
 	uint32_t sampled;   /* 1: calls are too short to time their callees; samples answer */
 	uint32_t part;	    /* number of the part of the last REC_PARTS, from 1; 0: none */
 	uint64_t mean_ns;   /* of these calls before probes were armed in them; 0: not known */
-	uint64_t kernel_ns; /* as in rec_cost, if f0 is of the kernel */
+	uint64_t kernel_ns; /* as in rec_cost */
 };
 
 enum call_outcome {

@@ -18,6 +18,12 @@
 #define REC_KERNEL_CALL (1ull << 62)
 #define REC_KERNEL_FAULT (REC_KERNEL_CALL | 0xffffff)
 
+static inline bool code_is_syscall(struct rec_code c)
+{
+	return c.module == REC_KERNEL_MODULE && c.offset & REC_KERNEL_CALL &&
+	       c.offset != REC_KERNEL_FAULT;
+}
+
 /* One frame of a stack. */
 struct rec_frame {
 	uint32_t module;

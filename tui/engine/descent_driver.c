@@ -156,6 +156,14 @@ static int places_of(struct descent_driver *d, const struct descent_armed *a, st
 		    .module = a->site.module, .offset = a->ret, .role = SITE_RETURN};
 		return 0;
 	}
+	if (a->callee.module == REC_KERNEL_MODULE) {
+		/* a system call, whatever instruction made it */
+		out->start = (struct rec_site){
+		    .module = a->callee.module, .offset = a->callee.offset, .role = SITE_CALL};
+		out->end = out->start;
+		out->end.role = SITE_RETURN;
+		return 0;
+	}
 	if (a->last_site)
 		end = callees_site(d, last);
 	if (!first || !end || !(first->flags & CALL_SITE_TIMED) || !(end->flags & CALL_SITE_TIMED))
