@@ -34,7 +34,17 @@ struct run {
 	uint32_t epoch, nr;
 	struct descent_armed armed[ARMED];
 	uint64_t refused; /* function that cannot be armed; 0: none */
+	uint32_t nr_user; /* frames of the program, before those of the kernel; 0: f0 is of it */
 };
+
+/* A function of the program as f0, which calls another one, which makes the system call. */
+static const struct rec_code user_f0 = {1, 0x1000};
+static const struct rec_call_site user_site = {.offset = 0x100b,
+					       .ret = 0x1010,
+					       .kind = CALLEE_DIRECT,
+					       .flags = CALL_SITE_TIMED,
+					       .callee = {1, 0x2000}};
+static const struct rec_frame in_f0 = {1, 0x1010, 0x1000}, in_wrapper = {1, 0x2005, 0x2000};
 
 static void feed(struct run *r, const struct record *rec);
 
@@ -48,8 +58,10 @@ static void take_arm(struct run *r, const struct descent_action *a)
 	if (r->nr)
 		memcpy(r->armed, a->armed, r->nr * sizeof(*r->armed));
 	for (uint32_t i = 0; i < r->nr; i++) {
-		assert_int_equal(r->armed[i].site.module, REC_KERNEL_MODULE);
-		assert_int_equal(r->armed[i].site.offset, r->armed[i].ret - 1);
+		if (!r->nr_user || r->armed[i].site.module == REC_KERNEL_MODULE) {
+			assert_int_equal(r->armed[i].site.module, REC_KERNEL_MODULE);
+			assert_int_equal(r->armed[i].site.offset, r->armed[i].ret - 1);
+		}
 		if (r->armed[i].callee.offset != r->refused)
 			continue;
 		lost.fnode_lost = (struct rec_fnode_lost){
@@ -70,10 +82,14 @@ static void feed(struct run *r, const struct record *rec)
 			take_arm(r, &a);
 		} else if (a.kind == DESCENT_EXPAND) {
 			/* as the driver answers: the kernel's code is not read */
-			struct record empty = {.type = REC_CALLEES,
-					       .callees = {.function = a.function}};
+			struct record answer = {.type = REC_CALLEES,
+						.callees = {.function = a.function}};
 
-			assert_int_equal(descent_feed(r->d, &empty), 0);
+			if (code_equal(a.function, user_f0)) {
+				answer.callees.nr_sites = answer.callees.total = 1;
+				answer.callees.sites = &user_site;
+			}
+			assert_int_equal(descent_feed(r->d, &answer), 0);
 		} else {
 			assert_true(a.kind == DESCENT_WAIT || a.kind == DESCENT_DONE);
 			return;
@@ -81,7 +97,7 @@ static void feed(struct run *r, const struct record *rec)
 	}
 }
 
-static void begin(struct run *r, uint64_t kernel_ns)
+static void begin_at(struct run *r, struct rec_code function, uint64_t kernel_ns)
 {
 	struct record ask = {.type = REC_DESCENT}, profile = {.type = REC_PROFILE};
 	const uint32_t bucket = pt_bucket(3 * MS);
@@ -90,7 +106,7 @@ static void begin(struct run *r, uint64_t kernel_ns)
 	*r = (struct run){.d = descent_new(), .now = MS};
 	descent_options_init(&ask.descent);
 	ask.descent.op = OP;
-	ask.descent.function = f0;
+	ask.descent.function = function;
 	ask.descent.low_ns = 2 * MS;
 	ask.descent.high_ns = 4 * MS;
 	ask.descent.kernel_ns = kernel_ns;
@@ -104,6 +120,11 @@ static void begin(struct run *r, uint64_t kernel_ns)
 					       .bucket = &bucket,
 					       .count = &count};
 	feed(r, &profile);
+}
+
+static void begin(struct run *r, uint64_t kernel_ns)
+{
+	begin_at(r, f0, kernel_ns);
 }
 
 /* The frames of this stack that an armed fnode stands for: it and its callers were all called. */
@@ -169,10 +190,10 @@ static void call(struct run *r, const struct rec_frame *stack, uint32_t nr, bool
 					 .kind = sleeps ? WITNESS_SLEEP : WITNESS_RUN,
 					 .sleep = pipe,
 					 .epoch = r->epoch,
-					 .nr_frames = nr,
+					 .nr_frames = r->nr_user ? r->nr_user : nr,
 					 .frames = stack,
-					 .kernel = stack,
-					 .nr_kernel = nr};
+					 .kernel = stack + r->nr_user,
+					 .nr_kernel = nr - r->nr_user};
 	feed(r, &w);
 	feed(r, &c);
 	r->now += 5 * MS;
@@ -211,6 +232,76 @@ static void test_measured(void **state)
 	for (unsigned int i = 1; i < 4; i++)
 		assert_true(result.nodes[result.paths[0].frames[i]].records > 0);
 	descent_result_release(&result);
+	descent_free(r.d);
+}
+
+/* From a function of the program through its system call: what it calls in the kernel is armed,
+ * too.
+ */
+static void test_from_the_program(void **state)
+{
+	const struct rec_frame stack[] = {in_f0, in_wrapper, root(), kernel(0x100, 8),
+					  kernel(0x200, 9)};
+	const uint64_t functions[] = {0x2000, f0.offset, 0x100, 0x200};
+	struct descent_result result;
+	struct run r;
+
+	begin_at(&r, user_f0, 1 * US);
+	r.nr_user = 2;
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++)
+		call(&r, stack, 5, true);
+	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(r.d, &result), 0);
+	assert_frames(&result, functions, 4);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_WAIT);
+	assert_int_equal(result.paths[0].nr_kernel, 0);
+	for (unsigned int i = 1; i < 5; i++)
+		assert_true(result.nodes[result.paths[0].frames[i]].records > 0);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
+/* Where the kernel is not probed, the same path ends at the function that makes the system call. */
+static void test_ends_at_the_call(void **state)
+{
+	const struct rec_frame stack[] = {in_f0, in_wrapper, root(), kernel(0x100, 8),
+					  kernel(0x200, 9)};
+	const uint64_t functions[] = {0x2000};
+	struct descent_result result;
+	struct run r;
+
+	begin_at(&r, user_f0, 0);
+	r.nr_user = 2;
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++) {
+		call(&r, stack, 5, false);
+		for (uint32_t k = 0; k < r.nr; k++)
+			assert_int_equal(r.armed[k].site.module, 1);
+	}
+	assert_int_equal(descent_result(r.d, &result), 0);
+	assert_frames(&result, functions, 1);
+	assert_int_equal(result.paths[0].cause.kind, CAUSE_KERNEL);
+	assert_int_equal(result.paths[0].kernel_evidence, EVIDENCE_SAMPLED);
+	assert_int_equal(result.paths[0].kernel[2].function, 0x200);
+	descent_result_release(&result);
+	descent_free(r.d);
+}
+
+/* Two system calls at one instruction, as in syscall(): none of them stands for both. */
+static void test_two_system_calls(void **state)
+{
+	struct rec_frame one[] = {in_f0, in_wrapper, root(), kernel(0x100, 8)},
+			 two[] = {in_f0, in_wrapper, root(), kernel(0x300, 8)};
+	struct run r;
+
+	two[2].function++;
+	begin_at(&r, user_f0, 1 * US);
+	r.nr_user = 2;
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++) {
+		call(&r, i % 2 ? one : two, 4, true);
+		for (uint32_t k = 0; k < r.nr; k++)
+			assert_int_equal(r.armed[k].site.module, 1);
+	}
+	assert_int_not_equal(descent_status(r.d), DESCENT_IN_PROGRESS);
 	descent_free(r.d);
 }
 
@@ -333,9 +424,11 @@ static void test_shown_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_measured),	 cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_not_entered),	 cmocka_unit_test(test_several_callees),
-	    cmocka_unit_test(test_first_callee), cmocka_unit_test(test_shown_late),
+	    cmocka_unit_test(test_measured),	     cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_from_the_program), cmocka_unit_test(test_ends_at_the_call),
+	    cmocka_unit_test(test_two_system_calls), cmocka_unit_test(test_not_entered),
+	    cmocka_unit_test(test_several_callees),  cmocka_unit_test(test_first_callee),
+	    cmocka_unit_test(test_shown_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
