@@ -6,6 +6,7 @@
  */
 #include "collect/descend.h"
 #include "analysis/base/array.h"
+#include "collect/attach_batch.h"
 #include "collect/calibrate.h"
 #include "collect/code_check.h"
 #include "collect/functions.h"
@@ -78,6 +79,7 @@ static void set_release(struct collector *c)
 
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, 0, __ATOMIC_SEQ_CST);
 	descend_links_release(d);
+	attach_batch_free(d->attaching);
 	attachments_release(&d->kernel_links);
 	kernel_side_contexts_clear(c->kernel);
 	clocks_release(&d->clocks);

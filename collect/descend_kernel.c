@@ -6,6 +6,7 @@
  * are watched. Calls that begin while not all of them are attached carry no epoch, and do not
  * count.
  */
+#include "collect/attach_batch.h"
 #include "collect/code_bytes.h"
 #include "collect/descend.h"
 #include "collect/descend_state.h"
@@ -23,7 +24,7 @@ enum {
 	CHECK_NS = 50000000,
 	PAUSE_NS = 60000000,
 	IDLE_NS = 500000000,
-	STEP_NS = 20000000, /* of attaching, until the loop has another turn */
+	STEP_NS = 20000000, /* of attaching, until the next look whether it is over */
 };
 
 static uint64_t address_of(const struct node_site *s)
@@ -69,27 +70,24 @@ const char *descend_kernel_check(const struct collector *c, const struct req_fno
 }
 
 /*
- * Attach a probe to a call instruction, of which only the last byte is known. The bytes before a
- * return address may be read as calls of several lengths. The kernel knows where its instructions
- * begin and refuses all but one. What is no call as a whole is not probed: a jump around the call
- * would count as one.
+ * The addresses at which a call instruction may begin, of which only the last byte is known. The
+ * bytes before a return address may be read as calls of several lengths. The kernel knows where its
+ * instructions begin and refuses all but one. What is no call as a whole is not probed: a jump
+ * around the call would count as one.
  */
-static int attach_call(struct collector *c, struct attachment *a, const struct node_site *s)
+static void find_calls(struct collector *c, const struct node_site *s, struct attach_place *p)
 {
-	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
 	const uint64_t end = address_of(s) + 1;
 	uint8_t code[CODE_CALL_BYTES];
-	int err = kernel_side_code(c->kernel, end, code);
 
 	_Static_assert((int)CODE_CALL_BYTES == (int)KERNEL_SIDE_CODE, "the longest call");
-	if (err)
-		return err;
-	err = -EILSEQ;
-	for (size_t n = CODE_CALL_BYTES; n && err == -EILSEQ; n--) {
+	_Static_assert((int)CODE_CALL_BYTES <= (int)PLACE_ADDRESSES, "one for each length");
+	if (kernel_side_code(c->kernel, end, code))
+		return;
+	for (size_t n = CODE_CALL_BYTES; n; n--) {
 		if (code_is_call(code + CODE_CALL_BYTES - n, n))
-			err = attach_kernel_place(a, prog, NULL, end - n, s->index);
+			p->address[p->nr_addresses++] = end - n;
 	}
-	return err;
 }
 
 static bool is_start(const struct collector *c, const struct node_site *s)
@@ -97,25 +95,46 @@ static bool is_start(const struct collector *c, const struct node_site *s)
 	return kernel_side_sites(c->kernel)[s->index].flags & PT_SITE_FNODE_CALL;
 }
 
-static int attach_site(struct collector *c, struct descent_arming *d, struct node_site *s)
+static struct attach_place place_of(struct collector *c, const struct node_site *s)
 {
-	const int prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE);
-	struct attachment *one = attachments_next(&d->kernel_links, MAX_NODE_SITES);
+	struct attach_place place = {.cookie = s->index};
 	struct kernel_place p;
-	int err;
 
-	if (!one)
-		return -ENOMEM;
-	if (!kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
-		return -EINVAL;
-	err = is_start(c, s) ? attach_call(c, one, s)
-			     : attach_kernel_place(one, prog, NULL, address_of(s), s->index);
-	if (err)
-		return err;
-	s->link = ++d->kernel_links.nr;
-	budget_attached(c, 1);
-	d->kernel_ns -= BUDGET_KERNEL_SWITCH_NS;
-	return 0;
+	if (s->dead || !kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
+		return place;
+	if (is_start(c, s))
+		find_calls(c, s, &place);
+	else
+		place.address[place.nr_addresses++] = address_of(s);
+	return place;
+}
+
+/* The sites of the kernel: those where fnodes start, or the others. Returns their number. */
+static uint32_t list_sites(struct collector *c, struct descent_arming *d, bool starts,
+			   struct node_site **list)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < d->nr_sites; i++) {
+		struct node_site *s = &d->sites[i];
+
+		if (s->module == REC_KERNEL_MODULE && is_start(c, s) == starts)
+			list[nr++] = s;
+	}
+	return nr;
+}
+
+/*
+ * All sites, in the order in which they are attached. All starts come before all ends: where one
+ * call follows another at once, its start is at the other's end, and of the probes at one
+ * instruction the kernel runs the last one first, which has to be the end.
+ */
+static uint32_t sites_in_order(struct collector *c, struct descent_arming *d,
+			       struct node_site *list[MAX_NODE_SITES])
+{
+	uint32_t nr = list_sites(c, d, true, list);
+
+	return nr + list_sites(c, d, false, list + nr);
 }
 
 void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s)
@@ -124,11 +143,14 @@ void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s)
 
 	for (uint32_t i = 0; i < d->nr_nodes; i++) {
 		const uint64_t start = d->nodes[i].start.offset, end = d->nodes[i].end.offset;
+		bool ends_here =
+		    d->nodes[i].end.module == s->module && (start == offset || end == offset);
 
-		for (uint32_t j = 0; (start == offset || end == offset) && j < d->nr_sites; j++) {
+		for (uint32_t j = 0; ends_here && j < d->nr_sites; j++) {
 			struct node_site *t = &d->sites[j];
 
-			if (t->offset != start && t->offset != end)
+			if (t->module != REC_KERNEL_MODULE ||
+			    (t->offset != start && t->offset != end))
 				continue;
 			t->dead = true;
 			if (t->link)
@@ -138,29 +160,59 @@ void descend_kernel_give_up(struct descent_arming *d, const struct node_site *s)
 	}
 }
 
-/*
- * Attach the next sites, for a short time. Calls of f0 count once all are attached. All starts come
- * before all ends: where one call follows another at once, its start is at the other's end, and of
- * the probes at one instruction the kernel runs the last one first, which has to be the end.
- */
-static void attach_some(struct collector *c, struct descent_arming *d)
+static void begin_attaching(struct collector *c, struct descent_arming *d)
 {
-	uint64_t until = now_ns() + STEP_NS;
-	struct node_site *s;
+	struct attach_place places[MAX_NODE_SITES];
+	struct node_site *list[MAX_NODE_SITES];
+	uint32_t nr = sites_in_order(c, d, list);
 
-	/* what is given up meanwhile is removed first: the kernel makes who attaches others wait */
-	for (; d->kernel_tried < 2 * d->nr_sites && now_ns() < until && attach_is_settled();
-	     d->kernel_tried++) {
-		s = &d->sites[d->kernel_tried % d->nr_sites];
-		if (s->dead || s->module != REC_KERNEL_MODULE ||
-		    is_start(c, s) != (d->kernel_tried < d->nr_sites) || !attach_site(c, d, s))
-			continue;
-		descend_kernel_give_up(d, s);
-		descend_node_lost(c, d, s, FNODE_REFUSED);
-	}
-	if (d->kernel_tried < 2 * d->nr_sites || !units_are_on(c))
+	for (uint32_t i = 0; i < nr; i++)
+		places[i] = place_of(c, list[i]);
+	d->attaching =
+	    attach_batch_new(kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE), places, nr);
+}
+
+static void take_place(struct collector *c, struct descent_arming *d, struct node_site *s,
+		       struct attach_place *p)
+{
+	struct attachment *one = attachments_next(&d->kernel_links, MAX_NODE_SITES);
+
+	if (!p->err && one && !s->dead) {
+		*one = p->link;
+		p->link = (struct attachment){0};
+		s->link = ++d->kernel_links.nr;
+		budget_attached(c, 1);
+		d->kernel_ns -= BUDGET_KERNEL_SWITCH_NS;
 		return;
+	}
+	if (s->dead)
+		return;
+	descend_kernel_give_up(d, s);
+	descend_node_lost(c, d, s, FNODE_REFUSED);
+}
+
+/* Take over what the thread has attached. Calls of f0 count from then on. */
+static void end_attaching(struct collector *c, struct descent_arming *d)
+{
+	struct attach_place *places = attach_batch_done(d->attaching);
+	struct node_site *list[MAX_NODE_SITES];
+	uint32_t nr = sites_in_order(c, d, list);
+
+	for (uint32_t i = 0; i < nr; i++)
+		take_place(c, d, list[i], &places[i]);
+	attach_batch_free(d->attaching);
+	d->attaching = NULL;
 	d->kernel_on = true;
+}
+
+/* Attach the sites, in a thread. Calls of f0 count once all are attached. */
+static void attach_turn(struct collector *c, struct descent_arming *d)
+{
+	if (!d->attaching)
+		begin_attaching(c, d);
+	if (!d->attaching || !attach_batch_done(d->attaching) || !units_are_on(c))
+		return;
+	end_attaching(c, d);
 	__atomic_store_n(&kernel_side_control(c->kernel)->descend_epoch, d->epoch,
 			 __ATOMIC_SEQ_CST);
 }
@@ -175,14 +227,15 @@ static void detach(struct collector *c, struct descent_arming *d)
 	attachments_release(&d->kernel_links);
 	for (uint32_t i = 0; i < d->nr_sites; i++)
 		d->sites[i].link = 0;
+	attach_batch_free(d->attaching);
+	d->attaching = NULL;
 	d->kernel_on = d->kernel_counts = false;
-	d->kernel_tried = 0;
 	d->kernel_since_ns = now_ns();
 }
 
 void descend_kernel_detach(struct collector *c)
 {
-	if (c->descent && (c->descent->kernel_on || c->descent->kernel_tried))
+	if (c->descent && (c->descent->kernel_on || c->descent->attaching))
 		detach(c, c->descent);
 }
 
@@ -241,9 +294,12 @@ static bool is_over(const struct collector *c, const struct descent_arming *d)
 
 static bool may_attach(const struct collector *c, const struct descent_arming *d, uint64_t now)
 {
+	if (d->kernel_on || d->attaching)
+		return !d->kernel_on;
 	/* until the probes of the last set are removed the kernel makes who attaches others wait */
-	return !d->kernel_on && attach_is_settled() && now - d->kernel_since_ns > PAUSE_NS &&
-	       budget_left(c) > 0 && (d->kernel_tried || d->kernel_ns >= credit_needed(d));
+	return attach_is_settled() && attach_batches_are_over() &&
+	       now - d->kernel_since_ns > PAUSE_NS && budget_left(c) > 0 &&
+	       d->kernel_ns >= credit_needed(d);
 }
 
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
@@ -258,6 +314,6 @@ uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
 	if (is_over(c, d) || !on)
 		descend_kernel_detach(c);
 	else if (may_attach(c, d, now))
-		attach_some(c, d);
+		attach_turn(c, d);
 	return now + (on && !d->kernel_on ? STEP_NS : CHECK_NS);
 }

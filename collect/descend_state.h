@@ -51,15 +51,15 @@ struct descent_arming {
 	bool attach_again; /* the set must be attached again, without dead sites */
 	struct clocks clocks;
 	bool clocks_run;
-	bool has_calls;		   /* system calls in f0 are timed */
-	bool has_kernel;	   /* ... or callees in the kernel: */
-	bool kernel_on;		   /* ... all their call sites are attached */
-	bool kernel_counts;	   /* ... and f0 was on at the last check */
-	uint32_t kernel_tried;	   /* ... how many are, or cannot be */
-	int64_t kernel_ns;	   /* ... the credit of the host for them */
-	uint64_t kernel_looked_ns, /* ... when it was last updated */
-	    kernel_since_ns,	   /* ... when they were last detached */
-	    kernel_f0_ns;	   /* ... when f0 was last measured */
+	bool has_calls;			/* system calls in f0 are timed */
+	bool has_kernel;		/* ... or callees in the kernel: */
+	bool kernel_on;			/* ... all their call sites are attached */
+	bool kernel_counts;		/* ... and f0 was on at the last check */
+	struct attach_batch *attaching; /* ... while they are being attached; else NULL */
+	int64_t kernel_ns;		/* ... the credit of the host for them */
+	uint64_t kernel_looked_ns,	/* ... when it was last updated */
+	    kernel_since_ns,		/* ... when they were last detached */
+	    kernel_f0_ns;		/* ... when f0 was last measured */
 	struct pt_record_stack
 	    *asleep[MAX_ASLEEP]; /* stacks of threads that fell asleep, by thread id */
 };
