@@ -298,6 +298,28 @@ static bool was_dropped(const struct ftree *t, const struct fnode *n)
 	       !n->saved.maxcount && !n->only_callee && mean * SAVED_PART < of;
 }
 
+/*
+ * Returns the call site of a restored fnode, or NO_INDEX. Nobody reads the kernel's code: the call
+ * sites of its functions, and those of system calls, are what the saved session knew of them.
+ */
+static uint32_t site_of_restored(struct ftree *t, const struct fnode *n)
+{
+	const struct fnode *caller = &t->node[n->parent];
+	const struct rec_code callee = callee_key(t, n);
+	uint32_t site = find_site(fnode_function(t, n->parent), n->site_key.offset);
+	const struct rec_call_site s = {.offset = n->site_key.offset,
+					.ret = n->site_key.offset + 1,
+					.kind = CALLEE_DIRECT,
+					.flags = CALL_SITE_TIMED,
+					.callee = callee};
+
+	if (site != NO_INDEX || callee.module != REC_KERNEL_MODULE || n->last_key)
+		return site;
+	if (ftree_add_site(t, caller->function, &s))
+		return NO_INDEX;
+	return find_site(fnode_function(t, n->parent), s.offset);
+}
+
 /* Binds the restored fnodes under `parent`, whose call sites are known now. Returns 0. */
 static int ftree_bind(struct ftree *t, uint32_t parent)
 {
@@ -309,7 +331,7 @@ static int ftree_bind(struct ftree *t, uint32_t parent)
 
 		if (n->site != NO_INDEX || n->replaced)
 			continue;
-		site = find_site(f, n->site_key.offset);
+		site = site_of_restored(t, n);
 		last = n->last_key ? find_site(f, n->last_key) : site;
 		if (site == NO_INDEX || last == NO_INDEX || last < site ||
 		    !calls_the_same(t, n, &f->sites[site])) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/descent/armed_set.h"
 #include "analysis/descent/descent_impl.h"
 #include "analysis/latency/profile_record.h"
 
@@ -91,6 +92,10 @@ int descent_restore(struct descent *d, const struct rec_fnode *saved)
 	} else if (saved->node && d->restored[saved->node] != NO_INDEX) {
 		return -EINVAL;
 	}
+	/* a host on which the kernel is not probed */
+	if (saved->node && saved->callee.module == REC_KERNEL_MODULE &&
+	    !armed_set_goes_into_kernel(&d->ask))
+		return -EINVAL;
 	if (saved->node) {
 		parent = d->restored[saved->parent];
 		if (parent == NO_INDEX || !saved->site.module ||

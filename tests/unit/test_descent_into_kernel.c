@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Below a system call the descent goes on: into functions of the kernel that stacks have shown. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,6 +48,14 @@ static const struct rec_call_site user_site = {.offset = 0x100b,
 static const struct rec_frame in_f0 = {1, 0x1010, 0x1000}, in_wrapper = {1, 0x2005, 0x2000};
 
 static void feed(struct run *r, const struct record *rec);
+
+/* What belongs to the kernel is refused where that is not probed. */
+static void feed_saved(struct run *r, const struct record *rec)
+{
+	int err = descent_feed(r->d, rec);
+
+	assert_true(!err || (err == -EINVAL && rec->fnode.callee.module == REC_KERNEL_MODULE));
+}
 
 static void take_arm(struct run *r, const struct descent_action *a)
 {
@@ -97,20 +106,40 @@ static void feed(struct run *r, const struct record *rec)
 	}
 }
 
-static void begin_at(struct run *r, struct rec_code function, uint64_t kernel_ns)
+/* The fnodes of a descent that is to go on. */
+struct saved {
+	unsigned int nr;
+	struct record fnode[ARMED];
+};
+
+static int save(void *ctx, const struct record *rec)
+{
+	struct saved *s = ctx;
+
+	assert_true(s->nr < ARMED);
+	s->fnode[s->nr++] = *rec;
+	return 0;
+}
+
+static void resume_at(struct run *r, struct rec_code function, uint64_t kernel_ns,
+		      const struct saved *saved)
 {
 	struct record ask = {.type = REC_DESCENT}, profile = {.type = REC_PROFILE};
 	const uint32_t bucket = pt_bucket(3 * MS);
 	const uint64_t count = 200;
 
-	*r = (struct run){.d = descent_new(), .now = MS};
+	*r = (struct run){
+	    .d = descent_new(), .now = MS, .nr_user = function.module == REC_KERNEL_MODULE ? 0 : 2};
 	descent_options_init(&ask.descent);
 	ask.descent.op = OP;
 	ask.descent.function = function;
 	ask.descent.low_ns = 2 * MS;
 	ask.descent.high_ns = 4 * MS;
 	ask.descent.kernel_ns = kernel_ns;
+	ask.descent.resumes = saved->nr > 0;
 	feed(r, &ask);
+	for (unsigned int i = 0; i < saved->nr; i++)
+		feed_saved(r, &saved->fnode[i]);
 	profile.profile = (struct rec_profile){.op = OP,
 					       .calls = count,
 					       .sum_ns = count * 3 * MS,
@@ -119,7 +148,19 @@ static void begin_at(struct run *r, struct rec_code function, uint64_t kernel_ns
 					       .nr_buckets = 1,
 					       .bucket = &bucket,
 					       .count = &count};
+	if (saved->nr) {
+		profile.type = REC_SAVED_PROFILE;
+		feed(r, &profile);
+		profile.type = REC_PROFILE;
+	}
 	feed(r, &profile);
+}
+
+static void begin_at(struct run *r, struct rec_code function, uint64_t kernel_ns)
+{
+	const struct saved none = {0};
+
+	resume_at(r, function, kernel_ns, &none);
 }
 
 static void begin(struct run *r, uint64_t kernel_ns)
@@ -247,7 +288,6 @@ static void test_from_the_program(void **state)
 	struct run r;
 
 	begin_at(&r, user_f0, 1 * US);
-	r.nr_user = 2;
 	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++)
 		call(&r, stack, 5, true);
 	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
@@ -261,6 +301,42 @@ static void test_from_the_program(void **state)
 	descent_free(r.d);
 }
 
+/* What was measured in the kernel is armed again at once, without a stack. */
+static void test_resumed(void **state)
+{
+	const struct rec_frame stack[] = {in_f0, in_wrapper, root(), kernel(0x100, 8),
+					  kernel(0x200, 9)};
+	const uint64_t functions[] = {0x2000, f0.offset, 0x100, 0x200};
+	struct descent_result result;
+	struct saved saved = {0};
+	struct run r;
+
+	begin_at(&r, user_f0, 1 * US);
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++)
+		call(&r, stack, 5, true);
+	assert_int_equal(descent_save(r.d, save, &saved), 0);
+	descent_free(r.d);
+	assert_int_equal(saved.nr, 5);
+
+	resume_at(&r, user_f0, 1 * US, &saved);
+	assert_int_equal(r.nr, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(r.armed[i].callee.offset, functions[i]);
+	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++)
+		call(&r, stack, 5, true);
+	assert_int_equal(descent_status(r.d), DESCENT_ROOT_CAUSE);
+	assert_int_equal(descent_result(r.d, &result), 0);
+	assert_frames(&result, functions, 4);
+	descent_result_release(&result);
+	descent_free(r.d);
+
+	/* a kernel that is not probed: the path of the program alone */
+	resume_at(&r, user_f0, 0, &saved);
+	for (uint32_t i = 0; i < r.nr; i++)
+		assert_int_equal(r.armed[i].callee.module, 1);
+	descent_free(r.d);
+}
+
 /* Where the kernel is not probed, the same path ends at the function that makes the system call. */
 static void test_ends_at_the_call(void **state)
 {
@@ -271,7 +347,6 @@ static void test_ends_at_the_call(void **state)
 	struct run r;
 
 	begin_at(&r, user_f0, 0);
-	r.nr_user = 2;
 	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++) {
 		call(&r, stack, 5, false);
 		for (uint32_t k = 0; k < r.nr; k++)
@@ -295,7 +370,6 @@ static void test_two_system_calls(void **state)
 
 	two[2].function++;
 	begin_at(&r, user_f0, 1 * US);
-	r.nr_user = 2;
 	for (int i = 0; i < 400 && descent_status(r.d) == DESCENT_IN_PROGRESS; i++) {
 		call(&r, i % 2 ? one : two, 4, true);
 		for (uint32_t k = 0; k < r.nr; k++)
@@ -426,9 +500,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_measured),	     cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_from_the_program), cmocka_unit_test(test_ends_at_the_call),
-	    cmocka_unit_test(test_two_system_calls), cmocka_unit_test(test_not_entered),
-	    cmocka_unit_test(test_several_callees),  cmocka_unit_test(test_first_callee),
-	    cmocka_unit_test(test_shown_late),
+	    cmocka_unit_test(test_two_system_calls), cmocka_unit_test(test_resumed),
+	    cmocka_unit_test(test_not_entered),	     cmocka_unit_test(test_several_callees),
+	    cmocka_unit_test(test_first_callee),     cmocka_unit_test(test_shown_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

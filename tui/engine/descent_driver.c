@@ -419,6 +419,9 @@ void driver_take(struct descent_driver *d, const struct record *rec)
 	case REC_MODULE:
 		names_module(d, &rec->module);
 		return;
+	case REC_META:
+		names_kernel(d, &rec->meta);
+		return;
 	case REC_BUILD_ID:
 		names_build_id(d, &rec->build_id);
 		return;

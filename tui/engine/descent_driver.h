@@ -155,6 +155,8 @@ struct module_origin {
 /* Returns NULL for a number that no module has. Valid until the next record. */
 const struct module_origin *driver_module_identity(const struct descent_driver *d, uint32_t module);
 uint32_t driver_nr_modules(const struct descent_driver *d);
+/* The release of the host's kernel; NULL: not known. */
+const char *driver_kernel(const struct descent_driver *d);
 /* What users call a module: the link by which it was started, else its file name without
  * " (deleted)". NULL: no memory. Free it with free(). */
 char *driver_module_label(const struct rec_module *m);

@@ -127,6 +127,17 @@ void names_build_id(struct descent_driver *d, const struct rec_build_id *b)
 	mod->id.build_id = strdup(b->build_id);
 }
 
+void names_kernel(struct descent_driver *d, const struct rec_meta *m)
+{
+	free(d->kernel);
+	d->kernel = m->kernel[0] ? strdup(m->kernel) : NULL;
+}
+
+const char *driver_kernel(const struct descent_driver *d)
+{
+	return d->kernel;
+}
+
 uint32_t driver_nr_modules(const struct descent_driver *d)
 {
 	return d->nr_modules;
@@ -274,6 +285,7 @@ bool driver_names(struct descent_driver *d)
 
 void names_release(struct descent_driver *d)
 {
+	free(d->kernel);
 	name_requests_free(d->names);
 	for (size_t i = 0; i < d->nr_symbols; i++)
 		free(d->symbols[i].copy);

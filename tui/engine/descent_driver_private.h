@@ -118,7 +118,8 @@ struct descent_driver {
 	struct driver_module {
 		char *name; /* without folder; NULL: not known */
 		struct module_origin id;
-	} * modules; /* by number */
+	} * modules;  /* by number */
+	char *kernel; /* its release; NULL: not known */
 	uint32_t nr_modules, cap_modules;
 };
 
@@ -140,6 +141,7 @@ void parts_release(struct descent_driver *d);
 
 void names_symbol(struct descent_driver *d, const struct rec_symbol *s);
 void names_module(struct descent_driver *d, const struct rec_module *m);
+void names_kernel(struct descent_driver *d, const struct rec_meta *m);
 void names_build_id(struct descent_driver *d, const struct rec_build_id *b);
 void names_release(struct descent_driver *d);
 

@@ -27,7 +27,11 @@ static int write_one(void *ctx, const struct record *rec)
 static int write_modules(struct writer *w)
 {
 	const struct descent_driver *d = w->driver;
-	int err = 0;
+	const char *kernel = driver_kernel(d);
+	const struct record meta = {
+	    .type = REC_META,
+	    .meta = {.version = "", .host = "", .boot_id = "", .command = "", .kernel = kernel}};
+	int err = kernel ? write_one(w, &meta) : 0;
 
 	for (uint32_t m = 1; m <= driver_nr_modules(d) && !err; m++) {
 		const struct module_origin *id = driver_module_identity(d, m);

@@ -24,6 +24,7 @@ struct function_here {
 struct saved_places {
 	const struct descent_driver *saved;
 	struct module_here *module; /* by number there - 1 */
+	bool kernel_is_same;
 	struct function_here *function;
 	size_t nr, cap;
 	size_t asked; /* without an answer */
@@ -90,6 +91,9 @@ static struct module_here find_module(const struct descent_driver *live,
 
 void saved_places_modules(struct saved_places *p, const struct descent_driver *live)
 {
+	const char *was = driver_kernel(p->saved), *is = driver_kernel(live);
+
+	p->kernel_is_same = was && is && !strcmp(was, is);
 	for (uint32_t m = 1; m <= driver_nr_modules(p->saved); m++)
 		p->module[m - 1] = find_module(live, driver_module_identity(p->saved, m));
 }
@@ -100,11 +104,11 @@ static const struct module_here *module_of(const struct saved_places *p, uint32_
 	return saved && saved <= driver_nr_modules(p->saved) ? &p->module[saved - 1] : NULL;
 }
 
-/* The module of this run; 0: none. */
+/* The module of this run; 0: none. Another kernel has its functions elsewhere. */
 static uint32_t number_here(const struct saved_places *p, uint32_t saved)
 {
-	if (!saved || saved == REC_KERNEL_MODULE)
-		return saved;
+	if (saved == REC_KERNEL_MODULE)
+		return p->kernel_is_same ? saved : 0;
 	return module_of(p, saved) ? module_of(p, saved)->number : 0;
 }
 
@@ -180,6 +184,8 @@ bool saved_places_function(const struct saved_places *p, struct rec_code *c)
 	uint32_t module = number_here(p, c->module);
 	const struct function_here *here;
 
+	if (code_is_syscall(*c))
+		return true;
 	if (c->module && !module)
 		return false;
 	if (!saved_places_is_rebuilt(p, c->module)) {
