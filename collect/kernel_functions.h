@@ -11,7 +11,7 @@
 
 struct collector;
 
-enum { MAX_KERNEL_FUNCTIONS = 16 };
+enum { MAX_KERNEL_FUNCTIONS = 32 };
 
 struct kernel_function {
 	uint32_t op, slot, site; /* front's number, histogram, index in the site table */

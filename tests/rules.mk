@@ -33,7 +33,7 @@ fuzz:
 
 # Fuzzers: every tests/fuzz/fuzz_*.c has LLVMFuzzerTestOneInput; built with FUZZ=1. Of some folders they reach a few files only:
 # the others need not be compiled. If the linker misses a function, its file belongs here.
-FUZZED_FILES := analysis/waits/hints analysis/waits/kinds analysis/waits/sleep_kind analysis/walk/class tui/cli/command_line tui/cli/config \
+FUZZED_FILES := analysis/waits/hints analysis/waits/kinds analysis/waits/sleep_kind analysis/walk/class tui/cli/command_line tui/cli/config tui/cli/kernel_set \
 	tui/cli/op_spec tui/cli/option_table tui/cli/ring_spec tui/cli/time_spec tui/cli/when_spec tui/report/sanitise tui/report/words tui/views/op_rows
 FUZZED := $(FUZZED_FILES:%=$(B)/%.o) $(filter-out $(foreach d,collect analysis/descent analysis/waits analysis/walk tui/engine tui/cli \
 	tui/report tui/views,$(call lib,$(d))),$(LIBRARIES))

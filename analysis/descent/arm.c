@@ -404,7 +404,9 @@ static void finish(struct descent *d)
 		d->decided = false;
 		return;
 	}
-	if (path && !limit && (descent_wants_samples(d) || descent_awaits_longer_calls(d)))
+	if (path && !limit &&
+	    (descent_wants_samples(d) || descent_awaits_longer_calls(d) ||
+	     descent_awaits_kernel_sites(d)))
 		return;
 	d->phase = PHASE_DONE;
 	if (!path)

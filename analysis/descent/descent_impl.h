@@ -243,6 +243,8 @@ bool descent_awaits_longer_calls(const struct descent *d);
  * Returns 0, -ENOMEM or -ENOSPC.
  */
 int descent_add_kernel_sites(struct descent *d);
+/* Returns true if more stacks will soon show where a path goes on in the kernel. */
+bool descent_awaits_kernel_sites(const struct descent *d);
 
 /* save.c: adds one fnode of a saved session. Returns 0, -EINVAL, -ENOMEM or -ENOSPC. */
 int descent_restore(struct descent *d, const struct rec_fnode *saved);

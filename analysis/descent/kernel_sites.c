@@ -18,6 +18,9 @@ enum {
 	PART = 20, /* a call site with 1/20 of the sampled time of its function is worth a probe */
 };
 
+/* A descent waits so long for the stacks that show a call site. */
+#define STACKS_WAIT_NS 8000000000ull
+
 static bool is_of(const struct descent *d, uint32_t node, struct rec_code function)
 {
 	return code_equal(witnesses_node(d->witnesses, node)->function, function);
@@ -117,6 +120,46 @@ static int add_sites(struct descent *d, uint32_t function)
 			err = ftree_add_site(&d->tree, function, &s);
 	}
 	return err;
+}
+
+/*
+ * Returns true if most samples of this fnode are below one call into the kernel, or in it, that too
+ * few of them have shown to be timed.
+ */
+static bool awaits_stacks(const struct descent *d, uint32_t node)
+{
+	const struct witnesses *w = d->witnesses;
+	struct witness_set set;
+	uint64_t all;
+
+	fnode_witness_set(d, node, &set);
+	all = witness_set_weight(w, &set);
+	for (unsigned int i = 0; i < set.nr_at; i++) {
+		const struct witness_node *n = witnesses_node(w, set.at[i]);
+
+		for (uint32_t id = n->function.module == REC_KERNEL_MODULE ? n->first_child
+									   : n->first_syscall;
+		     id != NO_INDEX; id = witnesses_node(w, id)->next) {
+			const struct witness_node *callee = witnesses_node(w, id);
+
+			if (callee->weight_ns * 2 > all && callee->count < STACKS &&
+			    is_probed(callee->ret, callee->function))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool descent_awaits_kernel_sites(const struct descent *d)
+{
+	if (!armed_set_goes_into_kernel(&d->ask) ||
+	    d->last_end_ns - d->first_start_ns > STACKS_WAIT_NS)
+		return false;
+	return any_of(i, d->tree.nr_nodes,
+		      d->tree.node[i].live &&
+			  (d->tree.node[i].self_kept[CANDIDATE_SELF] ||
+			   d->tree.node[i].self_kept[CANDIDATE_BLOCKED]) &&
+			  awaits_stacks(d, i));
 }
 
 int descent_add_kernel_sites(struct descent *d)

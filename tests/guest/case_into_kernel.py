@@ -32,15 +32,33 @@ def many_random_functions():
     probes(1000, random.randrange(1 << 31))
 
 
-def descend(script, question, *targets, options=()):
-    """The answer of a descent in a guest, in which this script runs; $a is a process that it has started."""
-    status, out, err = guest(
-        "sh", "-c", "%s; peaktop descend %s --json --max-overhead 50 --timeout 120; s=$?; kill $a; exit $s" % (script, question),
-        files=peaktop_files(*targets), options=options)
+# a block device whose requests take some milliseconds, with ext4 on /mnt
+SLOW_DISK = ("-D", "64M,throttling.iops-total=200")
+
+
+def answer(status, out, err):
+    """The document that a descent in a guest has printed."""
     equal("status (%s; %s)" % (err, out[:400]), status, 0)
     document = json.loads(out)
     validate(document)
     return document
+
+
+def descend(script, question, *targets, options=()):
+    """The answer of a descent in a guest, in which this script runs; $a is a process that it has started."""
+    return answer(*guest(
+        "sh", "-c", "%s; peaktop descend %s --json --max-overhead 50 --timeout 120; s=$?; kill $a; exit $s" % (script, question),
+        files=peaktop_files(*targets), options=options))
+
+
+def begin_paths(mode, processes=1, place="/mnt"):
+    """In a script: start tests/targets/kernel_paths.c in this mode, as $a, and wait until it has made its files."""
+    return ("kernel_paths %s %s %d >/tmp/ready & a=$!; until grep -q ready /tmp/ready; do kill -0 $a || exit 9; sleep 0.1; done"
+            % (mode, place, processes))
+
+
+def descend_paths(mode, function, processes=1, options=SLOW_DISK, beside=":"):
+    return descend("%s; %s" % (begin_paths(mode, processes), beside), "-p $a -f %s" % function, "kernel_paths", options=options)
 
 
 def timed(node):
@@ -69,13 +87,37 @@ def sleeps():
 def direct():
     expect(descend("dd if=/dev/zero of=/mnt/x bs=1M count=30 2>/dev/null; sync; (while true; do dd if=/mnt/x of=/dev/null bs=64k iflag=direct"
                    " count=1000000 2>/dev/null; done) & a=$!", "--host -f kernel:ext4_file_read_iter",
-                   options=("-D", "64M,throttling.iops-total=200")), "iomap_dio_rw", "io_schedule_timeout")
+                   options=SLOW_DISK), "iomap_dio_rw", "io_schedule_timeout")
+
+
+@smoke("from a function of the program through fsync() to the wait for the journal's commit")
+def through_fsync():
+    expect(descend_paths("sync", "store_record"), "store_record", "syscall:fsync", "ext4_sync_file", "jbd2_log_wait_commit")
+
+
+@live("from a function of the program through a read past the page cache to io_schedule")
+def through_read():
+    expect(descend_paths("direct", "fetch_block"), "fetch_block", "syscall:pread64", "vfs_read", "ext4_file_read_iter", "iomap_dio_rw",
+           "io_schedule_timeout")
+
+
+@case("whoever kills peaktop in a descent into the kernel: no probe stays there")
+def killed():
+    status, out, err = guest(
+        "sh", "-c", "mount -t debugfs d /sys/kernel/debug; list=/sys/kernel/debug/kprobes/list; %s;"
+        " await() { n=0; while [ $(grep -c . $list) $1 ]; do n=$((n + 1)); [ $n -lt 3000 ] && kill -0 $2 || { cat /tmp/o /tmp/e; exit 9; }; sleep 0.1; done; };"
+        " for victims in front all; do"
+        " peaktop descend -p $a -f store_record --decision-ops 60 --timeout 600 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!; await '-lt 4' $t;"
+        " if [ $victims = front ]; then kill -9 $t; else kill -9 $(pidof peaktop); fi; await '-gt 0' $a; echo gone $(grep -c . $list);"
+        " done; kill -0 $a; s=$?; kill $a; exit $s" % begin_paths("sync"), files=peaktop_files("kernel_paths"), options=SLOW_DISK)
+    equal("status (%s; %s)" % (err, out), status, 0)
+    equal("probes left", out.strip().split("\n"), ["gone 0", "gone 0"])
 
 
 @live("fsync of a file: the commit of the journal that it waits for")
 def commits():
     expect(descend("(while true; do dd if=/dev/zero of=/mnt/y bs=4k count=1 conv=fsync 2>/dev/null; done) & a=$!",
-                   "--host -f kernel:ext4_sync_file", options=("-D", "64M,throttling.iops-total=200")), "jbd2_log_wait_commit")
+                   "--host -f kernel:ext4_sync_file", options=SLOW_DISK), "jbd2_log_wait_commit")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,25 @@ def stopped():
     check(operation(document, "kernel:hrtimer_nanosleep")["calls"] > 0, "calls are counted")
 
 
+@case("a pattern stands for each kernel function that fits: a row each, without those that may not be probed; too many are refused")
+def a_set():
+    pattern = "kernel:do_[in][da][ln][eo]*"  # do_idle, which is never probed, and do_nanosleep
+    for who in ("-p $p", "--host"):
+        status, out, err = guest(
+            "sh", "-c", "peaktop watch --host -f 'kernel:vfs_*' --for 1 2>/tmp/many; echo status $?; cat /tmp/many;"
+            " mkfifo /tmp/in; rates 200 3000 0 </tmp/in >/dev/null & sleep 3000 >/tmp/in & p=$(pidof rates);"
+            " peaktop watch %s -f '%s' --json-lines --for 900 --max-overhead 100 >/tmp/o 2>/tmp/e & t=$!;" % (who, pattern) + AWAIT_LINE +
+            " await_line 'do_nanosleep\",.*\"calls\":[1-9]'; kill -INT $t; wait $t; s=$?; tail -n 1 /tmp/o; cat /tmp/e >&2; kill $p; exit $s",
+            files=peaktop_files("rates"))
+        equal("status (%s; %s)" % (err, out[:400]), status, 0)
+        check(re.search(r"status 2\npeaktop: -f kernel:vfs_\*: \d+ functions of the kernel fit, and at most 32 can be watched", out), out[:400])
+        document = json.loads('{"peaktop"' + out.split('{"peaktop"')[1])
+        validate(document)
+        equal("rows", [o["name"] for o in document["operations"] if o["name"].startswith("kernel:")], ["kernel:do_nanosleep"])
+        check(any("1 of the kernel functions may not be probed and is left out: do_idle" in note for note in document["notes"]),
+              "a note: %s" % document["notes"])
+
+
 @smoke("a descent into a kernel function names what it waits for, and who calls it")
 def descent():
     status, out, err = guest(

@@ -3,6 +3,7 @@
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"
+#include "tui/cli/kernel_set.h"
 #include "tui/cli/option_table.h"
 
 #include <errno.h>
@@ -95,6 +96,8 @@ static int op_add(struct options *o, const char *text, char *error, size_t n)
 		return options_fail(error, n,
 				    "-f: more than %d operations given; watch fewer at once",
 				    OPTIONS_MAX_OPS);
+	if (o->verb != VERB_DESCEND && kernel_set_is(text))
+		return kernel_set_add(o, text, "/proc/kallsyms", error, n);
 	return op_spec_parse(&o->ops[o->nr_ops++], text, error, n);
 }
 

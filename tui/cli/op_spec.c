@@ -9,6 +9,7 @@
 #include "analysis/base/syscall_names.h"
 #include "analysis/base/uring_names.h"
 #include "tui/cli/command_line.h"
+#include "tui/cli/kernel_set.h"
 
 static int copy(char *out, const char *from, size_t len)
 {
@@ -73,6 +74,11 @@ static int prefixed_parse(struct op_spec *op, const char *text, char *error, siz
 	if (copy(op->name, name, strlen(name)))
 		return options_fail(error, n,
 				    "-f %s: give a name of at most 1023 characters after the colon",
+				    text);
+	if (op->kind == OP_KERNEL && kernel_set_is(text))
+		return options_fail(error, n,
+				    "-f %.100s: name one function; only watch, record and the "
+				    "screen take a pattern",
 				    text);
 	if (op->kind == OP_KERNEL || syscall_number(name) >= 0 ||
 	    strspn(name, "0123456789") == strlen(name))

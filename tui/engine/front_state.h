@@ -208,6 +208,9 @@ struct front_watches {
 	struct watch *list[FRONT_MAX_WATCHES];
 	size_t nr;
 	uint32_t next_op, next_epoch;
+	/* names of the functions of sets that cannot be probed; said once all others are armed */
+	struct buf left_out;
+	unsigned int nr_left_out;
 };
 
 /* The functions of --begin and --end, between whose calls the target is measured. */

@@ -48,6 +48,7 @@ struct op_spec {
 	char name[OPTIONS_NAME];   /* function or system call */
 	char module[OPTIONS_NAME]; /* base name after @, "" if none */
 	uint64_t offset;
+	bool of_set; /* one of the functions that a pattern stands for */
 };
 
 struct options {

@@ -4,11 +4,15 @@
  * watch_arm.c has it planned and armed.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/format.h"
 #include "tui/engine/front_state.h"
+
+enum { MAX_LEFT_OUT = 400 };
 
 /* Give up a watch. `status`: if it is not 0 and the operation stands on the command line, this ends
  * the run with that exit status. */
@@ -119,6 +123,46 @@ void front_unwatch(struct front *f, uint32_t op)
 
 /* ---- records of the collector ------------------------------------------ */
 
+static bool is_undecided(const struct watch *w)
+{
+	return w->spec.of_set && w->stage < WATCH_ARMED;
+}
+
+/* Say which functions of a set of kernel functions are left out, once all are decided. */
+static void sets_settle(struct front *f)
+{
+	struct front_watches *all = &f->watches;
+	char text[640];
+
+	if (!all->nr_left_out || any_of(i, all->nr, is_undecided(all->list[i])))
+		return;
+	snprintf(text, sizeof(text),
+		 "%u of the kernel functions may not be probed and %s left out: %s%s",
+		 all->nr_left_out, all->nr_left_out == 1 ? "is" : "are", all->left_out.data,
+		 all->left_out.err ? ", ..." : "");
+	front_note(f, NOTE_INFO, text);
+	all->nr_left_out = 0;
+	buf_release(&all->left_out);
+}
+
+/* Leave out a function of a set of kernel functions. Returns false if it is the last one. */
+static bool set_leave_out(struct front *f, struct watch *w)
+{
+	struct front_watches *all = &f->watches;
+
+	if (!any_of(i, all->nr, all->list[i] != w && all->list[i]->spec.of_set))
+		return false;
+	all->left_out.max = MAX_LEFT_OUT;
+	buf_printf(&all->left_out, "%s%s", all->nr_left_out++ ? ", " : "", w->spec.name);
+	for (size_t i = 0; i < all->nr; i++) {
+		if (all->list[i] == w)
+			all->list[i] = all->list[--all->nr];
+	}
+	watch_free(w);
+	sets_settle(f);
+	return true;
+}
+
 void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 {
 	for (size_t i = 0; i < f->watches.nr; i++) {
@@ -127,6 +171,7 @@ void watches_acknowledged(struct front *f, const struct rec_ack *ack)
 		if (w->epoch == ack->epoch && w->stage == WATCH_ARMING)
 			w->stage = WATCH_ARMED;
 	}
+	sets_settle(f);
 }
 
 /* Look for the function again, now or when another file is mapped. */
@@ -153,6 +198,8 @@ void watches_refused(struct front *f, const struct rec_refused *r)
 			front_message(f, "%s", r->reason);
 		return;
 	}
+	if (arming && w->spec.of_set && set_leave_out(f, w))
+		return;
 	if (arming && w->spec.kind == OP_KERNEL && r->error == -ENOENT)
 		watch_refuse_name(f, w, EXIT_USAGE, "%s", r->reason);
 	else if (arming)
@@ -195,17 +242,22 @@ void watches_moved(struct front *f, uint32_t module)
 
 void watches_move(struct front *f)
 {
-	bool settled = modules_settled(f), all = true;
+	bool settled = modules_settled(f), all = true, arming;
 
 	if (settled && !saved_descent_allows(f))
 		return;
+	arming = any_of(i, f->watches.nr,
+			f->watches.list[i]->spec.kind == OP_KERNEL &&
+			    f->watches.list[i]->stage == WATCH_ARMING);
 	for (size_t i = 0; i < f->watches.nr; i++) {
 		struct watch *w = f->watches.list[i];
 
-		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING &&
-		    model_nr_targets(f->stream.model))
+		if (w->spec.kind == OP_KERNEL && w->stage == WATCH_WAITING && !arming &&
+		    model_nr_targets(f->stream.model)) {
+			/* one after the other: attaching takes the collector some time */
 			watch_arm_kernel(f, w);
-		else if (settled && w->stage == WATCH_WAITING && !phases_wait(f, w))
+			arming = true;
+		} else if (settled && w->stage == WATCH_WAITING && !phases_wait(f, w))
 			watch_find(f, w);
 		all &= w->stage >= WATCH_ARMED;
 	}
