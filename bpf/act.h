@@ -5,31 +5,33 @@
 #define PEAKTOP_ACT_H
 
 enum {
-	PT_MEMBERS = 4,	      /* values read behind arguments */
+	PT_BLOCKS = 4,	      /* pieces of memory read behind arguments */
+	PT_BLOCK = 32,	      /* most bytes of one */
 	PT_TEXT = 40,	      /* most bytes of a string behind an argument */
 	PT_TEXT_ROOM = 48,    /* with a NUL */
 	PT_OFFSETS = 1 << 16, /* members lie below */
 };
 
-/* A value behind an argument. */
-struct pt_member {
+/* Memory behind an argument. */
+struct pt_block {
 	pt_u32 argument, offset;
-	pt_u32 size;	   /* 1..8; of a string at most PT_TEXT; 0: none */
+	pt_u32 size;	   /* bytes; of a string at most PT_TEXT; 0: nothing is read */
 	pt_u32 is_pointer; /* a pointer to the string is there */
 };
 
-/* What is read when a call of a function begins. Key: slot. */
-struct pt_members {
-	struct pt_member member[PT_MEMBERS];
-	struct pt_member text;
+/* What is read when a call of a function begins. Key: slot. A read costs much more than a byte, so
+ * members of one structure share a block. */
+struct pt_behind {
+	struct pt_block block[PT_BLOCKS];
+	struct pt_block text;
 };
 
 /* In arg_mask: an armed site at the return address will see this activation return. */
 #define PT_ACT_RETURNS (1u << 31)
 /* In arg_mask: the activation began outside of a phase; kept because its end closes a phase. */
 #define PT_ACT_OUTSIDE (1u << 30)
-/* In arg_mask: which values behind the arguments are known. */
-#define PT_ACT_MEMBER0 (1u << 8)
+/* In arg_mask: which blocks behind the arguments are known, and whether the string is. */
+#define PT_ACT_BLOCK0 (1u << 8)
 #define PT_ACT_TEXT (1u << 12)
 #define PT_ACT_KERNEL (1ull << 63) /* in a key's cfa: a kernel function, on this stack */
 
@@ -58,7 +60,7 @@ struct pt_act {
 	pt_u32 arg_mask;
 	pt_u64 args[PT_ARGS];
 	struct pt_snapshot snap;
-	pt_u64 members[PT_MEMBERS];
+	pt_u64 blocks[PT_BLOCKS][PT_BLOCK / 8];
 	char text[PT_TEXT_ROOM];
 };
 

@@ -61,41 +61,38 @@ INLINE void act_state(struct pt_act *a, u64 state)
 	*(volatile u64 *)&a->state = state;
 }
 
-/* The address of a value behind an argument; 0: the argument is not known. */
-INLINE u64 member_address(struct pt_act *a, struct pt_member *m)
+/* The address of memory behind an argument; 0: the argument is not known. */
+INLINE u64 block_address(struct pt_act *a, struct pt_block *b)
 {
-	u32 argument = m->argument;
+	u32 argument = b->argument;
 
 	if (argument >= PT_ARGS || !(a->arg_mask >> argument & 1))
 		return 0;
-	return a->args[argument] + m->offset;
+	return a->args[argument] + b->offset;
 }
 
 /*
- * Read the values behind the arguments of a call that begins, without page faults: what is not in
+ * Read what is behind the arguments of a call that begins, without page faults: what is not in
  * memory is not known.
  */
-INLINE void act_members(struct pt_act *a, u32 slot)
+INLINE void act_behind(struct pt_act *a, u32 slot)
 {
-	struct pt_members *list = bpf_map_lookup_elem(&members, &slot);
+	struct pt_behind *list = bpf_map_lookup_elem(&behind, &slot);
 	u64 at;
 	u32 size;
 
 	if (!list)
 		return;
-	for (int i = 0; i < PT_MEMBERS; i++) {
-		u64 value = 0;
-
-		size = list->member[i].size;
-		at = member_address(a, &list->member[i]);
-		if (!at || !size || size > sizeof(value) ||
-		    bpf_probe_read_user(&value, size, (void *)at))
+	for (int i = 0; i < PT_BLOCKS; i++) {
+		size = list->block[i].size;
+		at = block_address(a, &list->block[i]);
+		if (!at || !size || size > PT_BLOCK ||
+		    bpf_probe_read_user(a->blocks[i], size, (void *)at))
 			continue;
-		a->members[i] = value;
-		a->arg_mask |= PT_ACT_MEMBER0 << i;
+		a->arg_mask |= PT_ACT_BLOCK0 << i;
 	}
 	size = list->text.size;
-	at = size && size <= PT_TEXT ? member_address(a, &list->text) : 0;
+	at = size && size <= PT_TEXT ? block_address(a, &list->text) : 0;
 	if (at && list->text.is_pointer && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		return;
 	if (at && bpf_probe_read_user_str(a->text, size + 1, (void *)at) > 0)

@@ -58,15 +58,15 @@ INLINE void charge_hit(struct pt_control *c, struct pt_site *s, u32 tid)
 		t->probe_ns += c->hit_ns[s->class ? 1 : 0];
 }
 
-INLINE void sample_members(struct pt_record_sample *r, struct pt_act *a)
+INLINE void sample_behind(struct pt_record_sample *r, struct pt_act *a)
 {
-	u32 known = a->arg_mask / PT_ACT_MEMBER0 & 0x1f;
+	u32 known = a->arg_mask / PT_ACT_BLOCK0 & 0x1f;
 
 	if (!known)
 		return;
 	r->known |= known * KNOWN_MEMBER0;
-	__builtin_memcpy(r->members, a->members, sizeof(r->members));
-	if (known & PT_ACT_TEXT / PT_ACT_MEMBER0)
+	__builtin_memcpy(r->blocks, a->blocks, sizeof(r->blocks));
+	if (known & PT_ACT_TEXT / PT_ACT_BLOCK0)
 		__builtin_memcpy(r->text, a->text, sizeof(r->text));
 }
 
@@ -97,7 +97,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 		r->known |= KNOWN_ARG0 * (a->arg_mask & 0x3f);
 		for (int i = 0; i < PT_ARGS; i++)
 			r->args[i] = a->args[i];
-		sample_members(r, a);
+		sample_behind(r, a);
 		bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 	}
 }
@@ -292,8 +292,8 @@ INLINE void site_start(struct pt_control *c, struct pt_site *s, struct pt_regs *
 	a->tid = tid;
 	a->arg_mask = mask | s->arg_mask | outside;
 	act_args(a, ctx);
-	if (s->flags & PT_SITE_MEMBERS)
-		act_members(a, key.slot);
+	if (s->flags & PT_SITE_BEHIND)
+		act_behind(a, key.slot);
 	t = thread_now(c, key.tgid, tid);
 	snapshot_take(&a->snap, c, bpf_get_current_task_btf(), t);
 	if (!outside && descends_into(c, key.slot))

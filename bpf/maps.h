@@ -73,7 +73,7 @@ SHARED_ARRAY(sites, struct pt_site, PT_SITES);
 
 SHARED_ARRAY(activations, struct pt_act, PT_ACTIVATIONS);
 
-MAP(ARRAY, members, u32, struct pt_members, PT_SLOTS);
+MAP(ARRAY, behind, u32, struct pt_behind, PT_SLOTS);
 
 MAP(HASH, returns, struct pt_ret_key, u32, PT_SITES);
 

@@ -110,7 +110,7 @@ enum pt_site_flags {
 	PT_SITE_READ_RET = 1 << 1,  /* read the return address; report it if it is new */
 	PT_SITE_NEED_RET = 1 << 2,  /* begin no activation that no armed site would end */
 	PT_SITE_RET_VALID = 1 << 3, /* at an end: rax holds the return value */
-	PT_SITE_MEMBERS = 1 << 12,  /* at a start: read the values of `members` */
+	PT_SITE_BEHIND = 1 << 12,   /* at a start: read what is behind the arguments */
 	PT_SITE_FNODE_START = PT_SITE_FNODE_CALL | PT_SITE_FNODE_ENTRY,
 	PT_SITE_OF_DESCENT = PT_SITE_FNODE_START | PT_SITE_FNODE_END,
 };

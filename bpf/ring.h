@@ -44,7 +44,7 @@ struct pt_record_sample {
 	pt_s64 ret;
 	pt_u64 args[PT_ARGS];
 	struct pt_snapshot delta;
-	pt_u64 members[PT_MEMBERS];
+	pt_u64 blocks[PT_BLOCKS][PT_BLOCK / 8]; /* known: as if each was a member */
 	char text[PT_TEXT_ROOM];
 };
 

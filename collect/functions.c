@@ -59,7 +59,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET |
-			   (f->reads_members ? PT_SITE_MEMBERS : 0) | site_flags(r);
+			   (f->reads_members ? PT_SITE_BEHIND : 0) | site_flags(r);
 		/* before the call instruction there is no return address on the stack: compute
 		 * it */
 		s->call_bytes =

@@ -12,6 +12,7 @@
 #include "collect/attach.h"
 
 struct collector;
+struct pt_record_sample;
 
 enum {
 	MAX_FUNCTIONS = 64 /* most functions watched at once */,
@@ -69,7 +70,10 @@ struct function {
 	bool hopeless;		   /* every site was refused */
 	bool patched;		   /* the code at a site differs from its file */
 	bool exits_dropped, keep_exits;
-	bool reads_members;   /* values behind arguments, at its starts */
+	bool reads_members; /* values behind arguments, at its starts */
+	struct member_place {
+		uint32_t block, at, size; /* at: the byte in the block; size 0: no member */
+	} members[SAMPLE_MEMBERS];
 	bool replaced_told;   /* a note says that another tool's return probe is on it */
 	bool exits_wait;      /* single-stepped exits wait until the call rate is known */
 	bool starts_going;    /* draining: starts are being detached; new calls still count */
@@ -91,6 +95,9 @@ void function_arm(struct collector *c, const struct req_arm *arm);
 void function_disarm(struct collector *c, uint32_t op);
 /* Carry out REQ_MEMBERS: read values behind the arguments of a function. */
 void function_members(struct collector *c, const struct req_members *req);
+/* Take the members out of the blocks of a sample of the function. */
+void function_members_take(const struct function *f, const struct pt_record_sample *from,
+			   struct rec_sample *to);
 /* Attach the armed functions in a process that is a new target or has mapped a file. */
 void functions_new_mapping(struct collector *c);
 /* Release the links in a process that has ended. */

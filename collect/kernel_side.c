@@ -20,7 +20,7 @@
 #include "collect/kernel_waits.h"
 
 _Static_assert((int)SAMPLE_ARGS == (int)PT_ARGS, "argument registers");
-_Static_assert((int)SAMPLE_MEMBERS == (int)PT_MEMBERS &&
+_Static_assert((int)SAMPLE_MEMBERS == (int)PT_BLOCKS &&
 		   (int)PARAMETER_STRING_BYTES == (int)PT_TEXT &&
 		   (int)PARAMETER_MOST_OFFSET == (int)PT_OFFSETS,
 	       "values behind arguments");

@@ -165,7 +165,7 @@ int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *ou
 int kernel_side_thread_seed(struct kernel_side *k, uint32_t tid, const struct pt_thread *t);
 
 /* Set what is read behind the arguments of a slot's calls. 0 or a negative errno. */
-int kernel_side_members(struct kernel_side *k, uint32_t slot, const struct pt_members *m);
+int kernel_side_behind(struct kernel_side *k, uint32_t slot, const struct pt_behind *b);
 
 /*
  * Set the state of a return address. With `ends`, an armed site there ends calls. Without it

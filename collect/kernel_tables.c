@@ -101,9 +101,9 @@ int kernel_side_threads(struct kernel_side *k, kernel_side_thread_fn each, void 
 			  sizeof(struct pt_thread), each_thread, &w);
 }
 
-int kernel_side_members(struct kernel_side *k, uint32_t slot, const struct pt_members *m)
+int kernel_side_behind(struct kernel_side *k, uint32_t slot, const struct pt_behind *b)
 {
-	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.members), &slot, m, BPF_ANY);
+	return bpf_map_update_elem(bpf_map__fd(k->skel->maps.behind), &slot, b, BPF_ANY);
 }
 
 void kernel_side_activations(struct kernel_side *k, kernel_side_act_fn each, void *ctx)

@@ -40,7 +40,10 @@ static void values_take(const struct collector *c, const struct pt_record_sample
 	}
 	r->ret = s->ret;
 	memcpy(r->args, s->args, sizeof(r->args));
-	memcpy(r->members, s->members, sizeof(r->members));
+	/* of the sample these are blocks of memory */
+	r->known &= ~(uint32_t)(SAMPLE_MEMBER0 * 0xf);
+	if (c->slots[s->head.slot].function)
+		function_members_take(c->slots[s->head.slot].function, s, r);
 	if (s->known & SAMPLE_TEXT)
 		snprintf(to->text, sizeof(to->text), "%.*s", PT_TEXT, s->text);
 }
