@@ -11,20 +11,21 @@
 #define S 1000000000ULL
 
 static const struct constant known[] = {
-    {"timer slack (50 us)", 50 * US, 60 * US, false, false},
-    {"timer tick (HZ=1000)", 1 * MS, 1 * MS, false, false},
-    {"scheduler slice (8 CPUs or more)", 2800 * US, 3 * MS, false, false},
-    {"timer tick (HZ=250)", 4 * MS, 4 * MS, false, false},
-    {"timer tick (HZ=100)", 10 * MS, 10 * MS, false, false},
-    {"TCP delayed ACK (40 ms)", 40 * MS, 40 * MS, false, false},
-    {"cgroup CPU bandwidth period or SCHED_RR quantum (100 ms)", 100 * MS, 100 * MS, false, false},
-    {"TCP minimum retransmission timeout (200 ms)", 200 * MS, 210 * MS, false, false},
-    {"TCP first retransmission of a SYN (1 s)", 1 * S, 1 * S, false, false},
-    {"TCP second retransmission of a SYN (3 s)", 3 * S, 3 * S, false, false},
-    {"writeback or journal commit interval, DNS timeout (5 s)", 5 * S, 5 * S, false, false},
-    {"dirty page expiry (30 s)", 30 * S, 30 * S, false, false},
-    {"flash read (typical)", 60 * US, 120 * US, false, true},
-    {"disk seek and rotation (typical)", 3 * MS, 12 * MS, false, true},
+    {"timer slack (50 us)", 50 * US, 60 * US, false, false, false},
+    {"timer tick (HZ=1000)", 1 * MS, 1 * MS, false, false, true},
+    {"scheduler slice (8 CPUs or more)", 2800 * US, 3 * MS, false, false, true},
+    {"timer tick (HZ=250)", 4 * MS, 4 * MS, false, false, true},
+    {"timer tick (HZ=100)", 10 * MS, 10 * MS, false, false, true},
+    {"TCP delayed ACK (40 ms)", 40 * MS, 40 * MS, false, false, false},
+    {"cgroup CPU bandwidth period or SCHED_RR quantum (100 ms)", 100 * MS, 100 * MS, false, false,
+     true},
+    {"TCP minimum retransmission timeout (200 ms)", 200 * MS, 210 * MS, false, false, false},
+    {"TCP first retransmission of a SYN (1 s)", 1 * S, 1 * S, false, false, false},
+    {"TCP second retransmission of a SYN (3 s)", 3 * S, 3 * S, false, false, false},
+    {"writeback or journal commit interval, DNS timeout (5 s)", 5 * S, 5 * S, false, false, false},
+    {"dirty page expiry (30 s)", 30 * S, 30 * S, false, false, false},
+    {"flash read (typical)", 60 * US, 120 * US, false, true, false},
+    {"disk seek and rotation (typical)", 3 * MS, 12 * MS, false, true, false},
 };
 
 void constants_init(struct constants *set)
@@ -46,6 +47,12 @@ static bool same_stem(const char *a, const char *b)
 	return stem(a) == stem(b) && !memcmp(a, b, stem(a));
 }
 
+static void inherit(struct constant *c, const struct constant *from)
+{
+	c->device |= from->device;
+	c->scheduler |= from->scheduler;
+}
+
 void constants_add(struct constants *set, const struct rec_constant *rec)
 {
 	struct constant c = {
@@ -64,7 +71,7 @@ void constants_add(struct constants *set, const struct rec_constant *rec)
 		    !strcmp(set->item[i].name, c.name) ||
 		    (c.measured && !set->item[i].measured && same_stem(set->item[i].name, c.name));
 		if (gone)
-			c.device |= set->item[i].device;
+			inherit(&c, &set->item[i]);
 		else
 			set->item[kept++] = set->item[i];
 	}
@@ -134,4 +141,12 @@ const char *constants_period(const struct constants *set, uint64_t period_ns)
 	    find_first(i, set->item, set->nr, !strcmp(set->item[i].name, name));
 
 	return c && fabs((double)period_ns / (double)c->high_ns - 1) <= 0.005 ? name : "";
+}
+
+bool constants_is_scheduler(const struct constants *set, const char *name)
+{
+	const struct constant *c =
+	    find_first(i, set->item, set->nr, !strcmp(set->item[i].name, name));
+
+	return c && c->scheduler;
 }

@@ -17,7 +17,9 @@ struct constant {
 	char name[CONSTANTS_MAX_NAME];
 	uint64_t low_ns, high_ns;
 	bool measured;
-	bool device; /* a time of a storage device: compared with block requests only */
+	bool device;	/* a time of a storage device: compared with block requests only */
+	bool scheduler; /* a time of the scheduler: names a latency only of calls that wait for a
+			   CPU */
 };
 
 struct constants {
@@ -49,6 +51,8 @@ const char *constants_near(const struct constants *set, uint64_t low_ns, uint64_
  * clock does so exactly; a program that sleeps for 4 ms recurs a little later than each 4 ms.
  */
 const char *constants_period(const struct constants *set, uint64_t period_ns);
+/* True if the time of this name is one of the scheduler. */
+bool constants_is_scheduler(const struct constants *set, const char *name);
 /* As constants_near() for a peak of block requests, which may also match times of storage devices.
  */
 const char *constants_near_block(const struct constants *set, uint64_t low_ns, uint64_t high_ns,

@@ -120,6 +120,8 @@ static uint64_t observed_ns(const struct model *m, const struct op_state *op)
 
 enum { NEAR_CALLS = 10 };
 static const double near_share = 0.5;
+/* The share of a peak's time, or of its calls, that must wait for a CPU to say so. */
+#define WAITS_FOR_CPU 0.05
 
 /* Returns the share of a peak's calls within a quarter of a doubling about its mode. */
 static double share_about(const struct profile *p, const struct peak_span *span)
@@ -355,6 +357,14 @@ static bool is_asked_for(const struct op *op)
 	       !strcmp(op->name, "syscall:clock_nanosleep");
 }
 
+/* True if a time of the scheduler cannot be the reason for the latency: no call waits for a CPU. */
+static bool lacks_scheduler(const struct model *m, const struct peak *p)
+{
+	return constants_is_scheduler(&m->constants, p->near) &&
+	       p->run_queue_share < WAITS_FOR_CPU &&
+	       p->seen_preempted < WAITS_FOR_CPU * (double)p->calls;
+}
+
 static void set_period(const struct model *m, struct peak *p, double period)
 {
 	uint64_t ns = (uint64_t)llround(period);
@@ -383,7 +393,8 @@ static int find_values(const struct model *m, struct op_state *op)
 	model_preemption(m, op, &calls);
 	for (unsigned int i = 0; i < op->pub.nr_peaks; i++) {
 		set_period(m, &op->peak[i], peak_period(m, op, &op->peak[i], calls.call, n, at));
-		if (computes(op, &op->peak[i], &calls) || is_asked_for(&op->pub))
+		if (computes(op, &op->peak[i], &calls) || is_asked_for(&op->pub) ||
+		    lacks_scheduler(m, &op->peak[i]))
 			op->peak[i].near = "";
 	}
 	table = value_table_new(calls.call, calls.weight, n, &op->pub);

@@ -493,6 +493,22 @@ static void test_near(void **state)
 	assert_string_equal(model_op(w->m, 0)->peaks[0].near, "a context switch");
 }
 
+/* A latency at a time of the scheduler says nothing of calls that do not wait for a CPU. */
+static void test_near_a_time_of_the_scheduler(void **state)
+{
+	struct workload *w = *state;
+
+	w->slow_ns = 2.9e6;
+	w->slow_share = 0.2;
+	run(w, 10);
+	assert_string_equal(model_op_peaks(w->m, 1)->peaks[1].near, "");
+	/* the slow calls wait for a CPU for a quarter of their time */
+	w->samples = true;
+	w->fill = fill_known;
+	run(w, 10);
+	assert_non_null(strstr(model_op_peaks(w->m, 1)->peaks[1].near, "scheduler slice"));
+}
+
 /* A slow call every five seconds among fast ones at any time. */
 static void test_period_from_samples(void **state)
 {
@@ -620,6 +636,7 @@ static void test_hostile(void **state)
 			case 2:
 				r.type = REC_SAMPLE;
 				r.sample.op = 1 + rng_next(&rng) % 3;
+				r.sample.text = "x";
 				break;
 			case 3:
 				r.type = REC_OPEN;
@@ -661,6 +678,7 @@ int main(void)
 	    TEST(test_floor),
 	    TEST(test_rate),
 	    TEST(test_near),
+	    TEST(test_near_a_time_of_the_scheduler),
 	    TEST(test_period_from_samples),
 	    TEST(test_period_from_slices),
 	    TEST(test_answers_stay_valid),

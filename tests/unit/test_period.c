@@ -333,16 +333,42 @@ static void test_devices(void **s)
 			    "flash read (typical)");
 }
 
+/* A slice of the scheduler makes calls longer only if they wait for a CPU; so does a measured one.
+ */
+static void test_times_of_the_scheduler(void **s)
+{
+	const struct rec_constant measured = {
+	    .name = "timer tick", .low_ns = 4 * MS, .high_ns = 4 * MS, .measured = 1};
+	struct constants host;
+
+	constants_init(&host);
+	assert_true(constants_is_scheduler(&host, "timer tick (HZ=250)"));
+	assert_true(constants_is_scheduler(&host, "scheduler slice (8 CPUs or more)"));
+	assert_false(constants_is_scheduler(&host, "TCP delayed ACK (40 ms)"));
+	assert_false(constants_is_scheduler(&host, ""));
+	assert_false(constants_is_scheduler(&host, "timer tick"));
+	constants_add(&host, &measured);
+	assert_true(constants_is_scheduler(&host, "timer tick"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_exact),      cmocka_unit_test(test_order_does_not_matter),
-	    cmocka_unit_test(test_too_little), cmocka_unit_test(test_missing),
-	    cmocka_unit_test(test_sampled),    cmocka_unit_test(test_extra),
-	    cmocka_unit_test(test_bursts),     cmocka_unit_test(test_drift),
-	    cmocka_unit_test(test_slices),     cmocka_unit_test(test_random),
-	    cmocka_unit_test(test_known),      cmocka_unit_test(test_measured),
-	    cmocka_unit_test(test_devices),    cmocka_unit_test(test_period_of_constant),
+	    cmocka_unit_test(test_times_of_the_scheduler),
+	    cmocka_unit_test(test_exact),
+	    cmocka_unit_test(test_order_does_not_matter),
+	    cmocka_unit_test(test_too_little),
+	    cmocka_unit_test(test_missing),
+	    cmocka_unit_test(test_sampled),
+	    cmocka_unit_test(test_extra),
+	    cmocka_unit_test(test_bursts),
+	    cmocka_unit_test(test_drift),
+	    cmocka_unit_test(test_slices),
+	    cmocka_unit_test(test_random),
+	    cmocka_unit_test(test_known),
+	    cmocka_unit_test(test_measured),
+	    cmocka_unit_test(test_devices),
+	    cmocka_unit_test(test_period_of_constant),
 	};
 	const char *given = getenv("PEAKTOP_SEED");
 
