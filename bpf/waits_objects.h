@@ -115,7 +115,7 @@ INLINE u32 object_send(struct pt_control *c, struct pt_waits_object *r, struct p
 }
 
 /* Returns the number of the quota that a throttled task has used up. */
-NOINLINE u32 quota_number(struct pt_control *c, struct task_struct *task, u64 now)
+INLINE u32 quota_number(struct pt_control *c, struct task_struct *task, u64 now)
 {
 	struct pt_inode key = {.number = ~0ull};
 	struct pt_waits_object *r;
@@ -162,54 +162,58 @@ NOINLINE u32 object_of_fd(struct pt_control *c, struct task_struct *task, u32 fd
 }
 
 /*
- * Returns the number of the object of a task's system call, 0 if it has none. With `io`, the task
- * does I/O: of a call that copies between two descriptors, this is the file.
+ * The descriptor that a task's system call is about; PT_NO_FD: none. With `io`, the task does I/O:
+ * of a call that copies between two descriptors, this is the file.
  */
-INLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io, u64 now)
+INLINE u32 called_fd(struct task_struct *task, struct pt_regs *regs, bool io)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 call = regs->orig_ax;
-	u32 fd = regs->di;
 
 	if (!has_descriptor(call))
-		return 0;
+		return PT_NO_FD;
 	if (call == CALL_SENDFILE)
-		fd = copied_fd(task, regs->si, regs->di, io);
-	else if (call == CALL_SPLICE || call == CALL_COPY_FILE_RANGE)
-		fd = copied_fd(task, regs->di, regs->dx, io);
-	return object_of_fd(c, task, fd, now);
+		return copied_fd(task, regs->si, regs->di, io);
+	if (call == CALL_SPLICE || call == CALL_COPY_FILE_RANGE)
+		return copied_fd(task, regs->di, regs->dx, io);
+	return regs->di;
+}
+
+/* Returns the number of the object of a task's system call, 0 if it has none; `io` as above. */
+INLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io, u64 now)
+{
+	u32 fd = called_fd(task, (struct pt_regs *)bpf_task_pt_regs(task), io);
+
+	return fd != PT_NO_FD ? object_of_fd(c, task, fd, now) : 0;
 }
 
 /*
  * The current task begins a timed sleep. If it sleeps until the next try of a call that has failed,
- * what it sleeps for is the object of that call. Calls that fail are seen from the second such
- * sleep of a target's thread on.
+ * returns the descriptor of that call; else, or if it has none, PT_NO_FD. Calls that fail are seen
+ * from the second such sleep of a target's thread on.
  */
-NOINLINE int retries_fill(struct pt_control *c, struct task_struct *task, struct pt_asleep_in *in,
-			  u64 now)
+SEPARATE u32 retried_fd(struct pt_asleep_in *in)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_control *c = the_control();
 	struct pt_asleep *a;
 	u64 call;
 
-	if (!is_target(c, task->tgid))
-		return 0;
+	if (!in || !c || !is_target(c, task->tgid))
+		return PT_NO_FD;
 	a = asleep_of(task->pid);
 	if (!a)
-		return 0;
+		return PT_NO_FD;
 	if (++a->naps >= 2)
 		c->waits.tries = c->waits.window;
 	tried_note(a, switches_of(task));
-	call = a->tried.call;
-	if (!call)
-		return 0;
+	if (!a->tried.call)
+		return PT_NO_FD;
+	call = a->tried.call - 1;
 	in->flags |= SLEEPS_RETRIES;
-	if (call == CALL_FLOCK + 1 ||
-	    (call == CALL_FCNTL + 1 &&
-	     (a->tried.args[1] == SET_LOCK || a->tried.args[1] == SET_OFD_LOCK)))
+	if (call == CALL_FLOCK || (call == CALL_FCNTL && (a->tried.args[1] == SET_LOCK ||
+							  a->tried.args[1] == SET_OFD_LOCK)))
 		in->flags |= SLEEPS_RETRIES_LOCK;
-	if (has_descriptor(call - 1))
-		in->object = object_of_fd(c, task, a->tried.args[0], now);
-	return 0;
+	return has_descriptor(call) ? a->tried.args[0] : PT_NO_FD;
 }
 
 /*
@@ -221,6 +225,7 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 			bool current, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 fd;
 
 	if (task->flags & (FLAG_KTHREAD | FLAG_URING))
 		return false;
@@ -239,9 +244,11 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 		in->flags |= SLEEPS_HELD_BACK;
 	if (gives_data(regs->orig_ax) && is_queue_full(socket_at(task, regs->di)))
 		in->flags |= SLEEPS_QUEUE_FULL;
-	in->object = object_number(c, task, BPF_CORE_READ_BITFIELD(task, in_iowait), now);
+	fd = called_fd(task, regs, BPF_CORE_READ_BITFIELD(task, in_iowait));
 	if (current && is_timed_sleep(regs->orig_ax, regs))
-		retries_fill(c, task, in, now);
+		fd = retried_fd(in);
+	if (fd != PT_NO_FD)
+		in->object = object_of_fd(c, task, fd, now);
 	return true;
 }
 
