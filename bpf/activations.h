@@ -92,7 +92,10 @@ INLINE void act_behind(struct pt_act *a, u32 slot)
 		a->arg_mask |= PT_ACT_BLOCK0 << i;
 	}
 	size = list->text.size;
-	at = size && size <= PT_TEXT ? block_address(a, &list->text) : 0;
+	if (size > PT_TEXT)
+		return;
+	HIDE(size); /* else both ends are checked at once, which Linux 6.1 does not understand */
+	at = size ? block_address(a, &list->text) : 0;
 	if (at && list->text.is_pointer && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		return;
 	if (at && bpf_probe_read_user_str(a->text, size + 1, (void *)at) > 0)
