@@ -147,6 +147,12 @@ INLINE int request_step(struct request *rq, u32 event)
 SEC("tp_btf/block_io_start")
 int BPF_PROG(on_block_start, struct request *rq)
 {
+	struct pt_control *c = the_control();
+	u64 key = (u64)rq;
+
+	/* one that was merged into another never completes */
+	if (c && c->layers & ON_BLOCK)
+		bpf_map_delete_elem(&requests, &key);
 	return request_step(rq, REQUEST_SUBMITTED);
 }
 

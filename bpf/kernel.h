@@ -401,6 +401,7 @@ struct io_cqe {
 
 struct io_kiocb {
 	u8 opcode;
+	u32 flags; /* its low half, if it has 64 bits */
 	struct io_cqe cqe;
 };
 

@@ -22,8 +22,22 @@ int BPF_PROG(on_uring_file, void *request, int fd)
 	return 0;
 }
 
-/* ---- latencies: from the submission to the completion, or to the first of several. The requests
- * share the bursts of the system calls that submit them. */
+/* ---- latencies: from the submission to the completion, or to the last one of several (the others
+ * do not tell their request). The requests share the bursts of the system calls that submit them.
+ */
+
+enum { FIXED_FILE = 1 /* IOSQE_FIXED_FILE: a file that is registered, without a descriptor */ };
+
+INLINE void request_forget(struct pt_control *c, u64 *key)
+{
+	struct pt_uring *u = bpf_map_lookup_elem(&urings, key);
+
+	if (!u)
+		return;
+	if (u->burst == c->sys_burst)
+		__sync_fetch_and_sub(&c->uring_open, 1);
+	bpf_map_delete_elem(&urings, key);
+}
 
 INLINE int request_submitted(struct io_kiocb *req)
 {
@@ -37,6 +51,8 @@ INLINE int request_submitted(struct io_kiocb *req)
 		count_hit(PT_HIT_SYSCALL_OTHER);
 		return 0;
 	}
+	/* a request that ended without a completion, of which this one has the memory */
+	request_forget(c, &key);
 	u.start = bpf_ktime_get_ns();
 	if (!gate_is_open(c, GATE_SYSCALL, u.start) || !counts_now(c, id >> 32, (u32)id))
 		return 0;
@@ -44,7 +60,7 @@ INLINE int request_submitted(struct io_kiocb *req)
 	u.tid = (u32)id;
 	u.burst = c->sys_burst;
 	u.opcode = BPF_CORE_READ(req, opcode);
-	u.fd = BPF_CORE_READ(req, cqe.fd);
+	u.fd = BPF_CORE_READ(req, flags) & FIXED_FILE ? -1 : BPF_CORE_READ(req, cqe.fd);
 	if (!bpf_map_update_elem(&urings, &key, &u, BPF_ANY))
 		__sync_fetch_and_add(&c->uring_open, 1);
 	return 0;
@@ -78,8 +94,8 @@ INLINE void request_count(struct pt_control *c, struct io_kiocb *req, struct pt_
 	if (!r)
 		return;
 	r->ret = BPF_CORE_READ(req, cqe.res);
-	r->args[0] = u->fd;
-	r->known = KNOWN_RET | KNOWN_ARG0;
+	r->args[0] = (u32)u->fd;
+	r->known = KNOWN_RET | (u->fd >= 0 ? KNOWN_ARG0 : 0);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 

@@ -81,7 +81,7 @@ static void check_layers(struct collector *c)
 	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests",
 	      "a kernel with CONFIG_BLOCK and BTF");
 	check(c, "io_uring", run & 1u << LAYER_URING, "profiles of requests of io_uring",
-	      "Linux 5.19 with CONFIG_IO_URING and BTF; its system calls are measured without it");
+	      "Linux 6.0 with CONFIG_IO_URING and BTF; its system calls are measured without it");
 	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel),
 	      "profiles of lock contention",
 	      "Linux 5.19, which has the tracepoint; waits for user-space locks are measured "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The gates of the tracepoint layers: calls count that begin while the gate of their layer is
  * open. */
+#include "collect/keep.h"
 #include "collect/kernel_side.h"
 #include "collect/state.h"
 #include "collect/units.h"
@@ -45,8 +46,20 @@ static void plain_gates_open(struct collector *c, uint32_t layers, uint64_t now)
 
 void units_layers_begin(struct collector *c, uint32_t layers)
 {
+	const uint32_t calls = 1u << LAYER_SYSCALL | 1u << LAYER_LOCK | 1u << LAYER_URING;
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	/* the state of threads in an older burst is ignored */
+	if (layers & calls) {
+		control->sys_burst++;
+		control->uring_open = 0;
+	}
+	if (layers & 1u << LAYER_RUNQUEUE) {
+		control->sched_burst++;
+		keep_burst_begins(c);
+	}
 	units_layers(c);
-	if (kernel_side_control(c->kernel)->gate_ns[LAYER_KERNEL])
+	if (control->gate_ns[LAYER_KERNEL])
 		plain_gates_open(c, layers, now_ns());
 }
 

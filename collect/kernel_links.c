@@ -20,9 +20,8 @@ static bool link_exists(const struct layer_link *l, const struct btf *types)
 	const char *name = strchr(bpf_program__section_name(l->prog), '/');
 	char type[80];
 
-	/* before Linux 5.19 the arguments of the tracepoints of io_uring are others */
-	if (l->layers == 1u << LAYER_URING &&
-	    btf__find_by_name_kind(types, "io_cqe", BTF_KIND_STRUCT) <= 0)
+	/* before Linux 6.0 the arguments of the tracepoints of io_uring are others */
+	if (l->layers == 1u << LAYER_URING && !kernel_at_least(6, 0))
 		return false;
 	snprintf(type, sizeof(type), "btf_trace_%s", name ? name + 1 : "");
 	return btf__find_by_name_kind(types, type, BTF_KIND_TYPEDEF) > 0;

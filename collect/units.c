@@ -200,7 +200,8 @@ static void unit_off(struct collector *c, enum unit u)
 			  unit_name(u), c->options->budget_ppm / 1e4);
 	g->time.bursting = true;
 	g->state_since = now_ns();
-	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON) {
+	/* a descent's calls have ended with those of its function */
+	if (u == UNIT_SYSCALLS && g->state == FUNCTION_ON && unit_is_used(c, u)) {
 		g->state = FUNCTION_DRAINING;
 		kernel_side_syscalls_drain(c->kernel);
 		phases_look(c);

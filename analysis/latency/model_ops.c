@@ -169,6 +169,10 @@ int model_feed_op(struct model *m, const struct rec_op *rec)
 			model_op_free(op);
 		return err;
 	}
+	/* what another file said does not hold for this one */
+	if (known && (op->pub.module_id != rec->module_id || op->pub.offset != rec->offset) &&
+	    model_set_text(&op->pub.parameters, ""))
+		return -ENOMEM;
 	op->pub.module_id = rec->module_id;
 	op->pub.offset = rec->offset;
 	op->pub.syscall_nr = rec->syscall_nr;

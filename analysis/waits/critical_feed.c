@@ -226,7 +226,8 @@ void critical_waking(struct waits *w, uint32_t wakee, const struct wait_cause *c
 		return;
 	machine = machine_of(w, wakee);
 	/* who tells that a grace period is over has not made it longer, as in chains */
-	if (s.state == SEGMENT_SLEEP && wait_passes_by_itself((enum wait_kind)s.kind)) {
+	if (s.state == SEGMENT_SLEEP && cause->kind != ENDER_LOST &&
+	    wait_passes_by_itself((enum wait_kind)s.kind)) {
 		s.cause = *cause;
 		critical_external(w->feed->critical, machine, now, state_of_segment(w, &s));
 		return;

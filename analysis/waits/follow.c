@@ -157,7 +157,8 @@ static void now_ready(struct waits *w, uint32_t task, uint64_t now, enum ready_w
 		      const struct wait_cause *cause)
 {
 	const struct segment *s = &task_at(w, task)->now;
-	bool slept = s->state == SEGMENT_SLEEP;
+	/* else its waking was lost, and it has run since */
+	bool slept = s->state == SEGMENT_SLEEP && why == READY_WOKEN;
 
 	task_turn_to(
 	    w, task, now,

@@ -65,6 +65,15 @@ static void take_name(struct descent_driver *d, uint32_t module, uint64_t offset
 						   .file = ""}});
 }
 
+static void take_kernel(struct descent_driver *d, const char *release)
+{
+	driver_take(d, &(struct record){.type = REC_META,
+					.meta = {.version = "1",
+						 .host = "db1",
+						 .kernel = release,
+						 .boot_id = ""}});
+}
+
 static struct descent_driver *saved, *live;
 static struct saved_places *places;
 
@@ -74,6 +83,8 @@ static int setup(void **state)
 	deaf = false;
 	saved = driver_new(NULL);
 	live = driver_new(NULL);
+	take_kernel(saved, "6.12");
+	take_kernel(live, "6.12");
 	take_module(saved, PROGRAM, "/srv/server", "aa");
 	take_module(saved, LIBRARY, "/lib/work.so", "bb");
 	take_module(saved, GONE, "/lib/plugin.so", "cc");
@@ -119,6 +130,10 @@ static void modules(void **state)
 	expect_no_function((struct rec_code){77, 0x10}); /* no module */
 	expect_function((struct rec_code){REC_KERNEL_MODULE, 0x10}, REC_KERNEL_MODULE, 0x10);
 	assert_false(saved_places_is_rebuilt(places, REC_KERNEL_MODULE));
+	/* another kernel has its functions elsewhere */
+	take_kernel(live, "6.13");
+	saved_places_modules(places, live);
+	expect_no_function((struct rec_code){REC_KERNEL_MODULE, 0x10});
 	assert_true(module_name_is_same("/a/server (deleted)", "server"));
 	assert_false(module_name_is_same("/a/server", "/server/a"));
 	assert_false(module_name_is_same("/a/server", "/a/serve"));
