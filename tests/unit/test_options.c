@@ -67,6 +67,24 @@ static void assert_refused(char **argv, const char *words)
 
 #define REFUSED(words, ...) assert_refused((char *[]){"peaktop", __VA_ARGS__, NULL}, words)
 
+static void a_value_is_a_parameter_or_a_member_behind_one(void **state)
+{
+	PARSE("watch", "-p", "1", "--value", "req->len", "--value", "kind", "--value", "arg1->fd");
+	assert_int_equal(o.nr_values, 3);
+	assert_string_equal(o.values[0], "req->len");
+	assert_false(o.no_values);
+	PARSE("record", "-p", "1", "-o", "f", "--no-values");
+	assert_true(o.no_values && !o.nr_values);
+	REFUSED("--value 'a->b->c' is not", "watch", "-p", "1", "--value", "a->b->c");
+	REFUSED("--value 'a,b' is not", "watch", "-p", "1", "--value", "a,b");
+	REFUSED("--value '->len' is not", "watch", "-p", "1", "--value", "->len");
+	REFUSED("--value 'len->' is not", "watch", "-p", "1", "--value", "len->");
+	REFUSED("--value '' is not", "watch", "-p", "1", "--value", "");
+	REFUSED("more than 4 values", "watch", "-p", "1", "--value", "a", "--value", "b", "--value",
+		"c", "--value", "d", "--value", "e");
+	REFUSED("which --no-values forbids", "watch", "-p", "1", "--value", "a", "--no-values");
+}
+
 static void the_host_is_a_target_of_kernel_functions(void **state)
 {
 	PARSE("watch", "--host", "-f", "kernel:vfs_read", "-f", "kernel:vfs_write");
@@ -262,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_slice_that_is_given_is_taken),
+	    cmocka_unit_test(a_value_is_a_parameter_or_a_member_behind_one),
 	    cmocka_unit_test(the_host_is_a_target_of_kernel_functions),
 	    cmocka_unit_test(what_a_descent_asks_is_small),
 	    cmocka_unit_test(slices_have_a_default_for_each_verb),
