@@ -11,6 +11,8 @@
 #include "analysis/latency/values_impl.h"
 #include "analysis/latency/values_text.h"
 
+/* In shares of calls that are told apart. */
+#define WORTH_OF_NAME 0.1
 static const unsigned int min_known = 4 * RULE_MIN_CALLS;
 
 unsigned int value_known_bit(unsigned int f)
@@ -415,21 +417,30 @@ static double separation(const struct value_verdict *v)
 	return v->share[IN] - v->share[OUT];
 }
 
-/* The order of candidates that separate equally well; addresses of the program say least. */
-static unsigned int rank(const struct value_table *t, const struct value_verdict *v)
+static bool is_address(const struct feature *f)
+{
+	return f->in_program && f->traits.format == FORMAT_HEX;
+}
+
+/* How much a verdict is worth, in steps: what the program calls by its name explains more than what
+ * calls do, such as sleep. */
+static double worth(const struct value_table *t, const struct value_verdict *v)
 {
 	const struct feature *f = &t->feature[v->feature];
 
-	return v->feature + (f->in_program && f->traits.format == FORMAT_HEX ? F_COUNT : 0);
+	return round((separation(v) + (f->in_program && !is_address(f) ? WORTH_OF_NAME : 0)) * 20);
 }
 
-/* Orders by separation in steps of a twentieth; within a step by the order of the candidates. */
+/* Orders by worth; what is worth the same, by the order of the candidates, addresses last. */
 static bool better(const struct value_table *t, const struct value_verdict *a,
 		   const struct value_verdict *b)
 {
-	double x = round(separation(a) * 20), y = round(separation(b) * 20);
+	double x = worth(t, a), y = worth(t, b);
+	bool last = is_address(&t->feature[a->feature]);
 
-	return x != y ? x > y : rank(t, a) < rank(t, b);
+	if (x != y)
+		return x > y;
+	return last != is_address(&t->feature[b->feature]) ? !last : a->feature < b->feature;
 }
 
 void values_find(const struct value_table *t, struct bucket_range range, struct values *out)

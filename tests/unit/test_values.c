@@ -374,6 +374,29 @@ static void test_members(void **state)
 	free(s);
 }
 
+/* What the program names explains more than a sleep, and an address less than anything. */
+static void test_names_come_first(void **state)
+{
+	struct set *s = set_new(16);
+
+	s->parameters = ",n,0;at,p,8;kind,e,4,READ=0,LOCK=1;,n,0;,n,0;,n,0;,n,0";
+	for (int i = 0; i < 2000; i++) {
+		bool slow = i % 2 == 0;
+		struct call_sample *c = add(s, slow);
+
+		c->known = SAMPLE_ARG0 * 3 | SAMPLE_SWITCHES;
+		c->args[0] = slow ? 0x55d0c0ffee00 : 0x55d0c0ffee08;
+		c->args[1] = chance(s, slow ? 0.96 : 0.02);
+		c->sleeps = slow;
+	}
+	find(s, LAYER_FUNCTION, "work@demo");
+	assert_int_equal(s->out.nr, 3);
+	assert_string_equal(s->out.value[0].name, "kind");
+	assert_string_equal(s->out.value[1].name, "sleeps");
+	assert_string_equal(s->out.value[2].name, "at");
+	free(s);
+}
+
 /* Addresses are told apart by equality only. */
 static void test_address_has_no_order(void **state)
 {
@@ -645,6 +668,7 @@ int main(void)
 	    cmocka_unit_test(test_function_result),
 	    cmocka_unit_test(test_parameters),
 	    cmocka_unit_test(test_members),
+	    cmocka_unit_test(test_names_come_first),
 	    cmocka_unit_test(test_address_has_no_order),
 	    cmocka_unit_test(test_futex_address),
 	    cmocka_unit_test(test_counters),

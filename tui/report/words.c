@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/words.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "analysis/base/format.h"
@@ -226,12 +225,14 @@ static double preempted_share(const struct peak *p)
 static unsigned int remarks_choose(const struct peak *p, struct remark list[REMARKS_SHOWN])
 {
 	unsigned int nr = 0;
+	double worth = 1;
 
-	for (unsigned int i = 0; i < p->nr_values; i++)
-		/* among values that tell as much, the order is that of the model */
-		remark_add(
-		    list, &nr,
-		    &(struct remark){REMARK_VALUE, i, round(p->values[i].separation * 20) / 20});
+	/* values stay in the order of the model */
+	for (unsigned int i = 0; i < p->nr_values; i++) {
+		if (p->values[i].separation < worth)
+			worth = p->values[i].separation;
+		remark_add(list, &nr, &(struct remark){REMARK_VALUE, i, worth});
+	}
 	remark_add(list, &nr, &(struct remark){REMARK_PERIOD, 0, p->period_ns > 0 ? 0.7 : 0});
 	remark_add(list, &nr,
 		   &(struct remark){REMARK_RUN_QUEUE, 0,
