@@ -66,6 +66,7 @@ INLINE u64 block_address(struct pt_act *a, struct pt_block *b)
 {
 	u32 argument = b->argument;
 
+	HIDE(argument);
 	if (argument >= PT_ARGS || !(a->arg_mask >> argument & 1))
 		return 0;
 	return a->args[argument] + b->offset;
@@ -85,19 +86,19 @@ INLINE void act_behind(struct pt_act *a, u32 slot)
 		return;
 	for (int i = 0; i < PT_BLOCKS; i++) {
 		size = list->block[i].size;
-		at = block_address(a, &list->block[i]);
-		if (!at || !size || size > PT_BLOCK ||
-		    bpf_probe_read_user(a->blocks[i], size, (void *)at))
+		at = size ? block_address(a, &list->block[i]) : 0;
+		/* older verifiers need the comparison of the very number that is used */
+		HIDE(size);
+		if (!at || size > PT_BLOCK || bpf_probe_read_user(a->blocks[i], size, (void *)at))
 			continue;
 		a->arg_mask |= PT_ACT_BLOCK0 << i;
 	}
 	size = list->text.size;
-	if (size > PT_TEXT)
-		return;
-	HIDE(size); /* else both ends are checked at once, which Linux 6.1 does not understand */
 	at = size ? block_address(a, &list->text) : 0;
 	if (at && list->text.is_pointer && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		return;
-	if (at && bpf_probe_read_user_str(a->text, size + 1, (void *)at) > 0)
+	size++;
+	HIDE(size);
+	if (at && size <= PT_TEXT + 1 && bpf_probe_read_user_str(a->text, size, (void *)at) > 0)
 		a->arg_mask |= PT_ACT_TEXT;
 }
