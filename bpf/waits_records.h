@@ -176,7 +176,7 @@ struct pt_waits_control {
 	pt_s32 stacks_left; /* user stacks that may be sent until the collector refills this */
 	pt_u32 handlers, objects; /* numbers given so far */
 	pt_s32 samples_left;	  /* as stacks_left, of running tasks */
-	pt_u32 tries; /* the window in which a target's thread has slept twice by a timer */
+	pt_u32 tries;  /* the window in which a target's thread has slept twice by a timer */
 	pt_u64 opened; /* when the window was opened, as task_struct.start_boottime */
 	pt_u64 lost;   /* records of no CPU, tasks and stacks for which there was no room */
 };

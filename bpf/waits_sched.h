@@ -15,7 +15,7 @@ enum {
 	LEFT_THROTTLED = 1 << 18,
 };
 /* Words of a stack that tell it from others. The CPU hashes the lanes at the same time. */
-enum { USER_TOP = 16, USER_LANES = 4 };
+enum { USER_TOP = 16, USER_READ = 8, USER_LANES = 4 };
 
 /* ---- the stack of user code */
 
@@ -81,14 +81,19 @@ NOINLINE u32 user_trace(struct pt_control *c, struct pt_follow *f, struct task_s
 			u32 sampled, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u64 top[USER_TOP], lane[USER_LANES] = {}, hash;
+	u64 top[USER_READ], lane[USER_LANES] = {}, hash;
 	u32 trace, window = c->waits.window;
 
-	if (!(f->flags & IS_TARGET) || bpf_probe_read_user(top, sizeof(top), (void *)regs->sp))
+	if (!(f->flags & IS_TARGET))
 		return 0;
 	hash = regs->ip ^ regs->sp * 31 ^ (u64)task->tgid << 32;
-	for (int i = 0; i < USER_TOP; i++)
-		lane[i % USER_LANES] = hash_word(lane[i % USER_LANES], top[i]);
+	/* in parts: Linux 6.1 allows 512 bytes of stack to this and all that calls it */
+	for (int part = 0; part < USER_TOP / USER_READ; part++) {
+		if (bpf_probe_read_user(top, sizeof(top), (void *)(regs->sp + part * sizeof(top))))
+			return 0;
+		for (int i = 0; i < USER_READ; i++)
+			lane[i % USER_LANES] = hash_word(lane[i % USER_LANES], top[i]);
+	}
 	for (int i = 0; i < USER_LANES; i++)
 		hash = hash_word(hash, lane[i]);
 	if (!sampled && f->user_key == hash)

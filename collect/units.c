@@ -100,11 +100,10 @@ void units_layers(struct collector *c)
 	    c->units[UNIT_SYSCALLS].state == FUNCTION_ON)
 		run |= KERNEL_SIDE_PHASES;
 	run |= c->descent || c->keeping ? KERNEL_SIDE_DESCENT : 0u;
-	if ((run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c)) || waits_want_tries(c))
+	if (waits_want_tries(c) || (run & 1u << LAYER_RUNQUEUE && descend_wants_tries(c)))
 		run |= KERNEL_SIDE_TRIES;
-	run = kernel_side_layers(c->kernel, run);
 	/* layers that could not be attached are not available */
-	c->layers &= run | off;
+	c->layers &= kernel_side_layers(c->kernel, run) | off;
 }
 
 static int count_open(void *ctx, uint32_t tid, const struct pt_thread *t)
