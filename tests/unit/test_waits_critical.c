@@ -110,6 +110,7 @@ static void test_waker_joins_late(void **state)
 	    {RUN, 10 * MS}, {WAIT, 1, HOW_PIPE}, {RUN, 10 * MS}, {EXIT}};
 	static const struct sim_op client[] = {{RUN, 40 * MS}, {POST, 1}, {RUN, 1 * MS}, {EXIT}};
 	struct waits_critical c;
+	bool after = false;
 	int late;
 
 	sim_begin(&sim, 2);
@@ -121,6 +122,10 @@ static void test_waker_joins_late(void **state)
 	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
 	near(critical_ms(&c.path, "server", "running"), 20);
 	near(critical_ms(&c.path, "server", "waiting for data in a pipe"), 30);
+	for (uint32_t i = 0; i < c.path.nr_states; i++)
+		after |= !strcmp(waits_state(waits, i).what, "runnable") &&
+			 !strcmp(waits_state(waits, i).after, "waiting for data in a pipe");
+	assert_true(after);
 	near((double)c.path.deficit_ns / 1e6, 0);
 	waits_critical_release(&c);
 }
@@ -375,11 +380,19 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_read, .state = SWITCH_STOPPED}, WAIT_STOPPED},
 	    {{.syscall = SYS_read, .state = SWITCH_TRACED}, WAIT_TRACED},
 	    {{.syscall = SYS_read, .state = SWITCH_FROZEN | 1}, WAIT_FROZEN},
+	    {{.syscall = SYS_read, .hints = HINT_FREEZER}, WAIT_FROZEN},
+	    {{.syscall = SYS_clock_nanosleep, .retries = true}, WAIT_RETRY},
+	    {{.syscall = SYS_clock_nanosleep, .retries = true, .retries_lock = true},
+	     WAIT_FILE_LOCK_POLLED},
 	    {{.syscall = SYS_clone, .hints = HINT_VFORK}, WAIT_VFORK},
 	    {{.syscall = SYS_io_uring_enter, .state = SWITCH_IN_IOWAIT}, WAIT_URING},
 	    {{.syscall = -1, .kernel_thread = true}, WAIT_KERNEL_IDLE},
 	    {{.syscall = -1}, WAIT_UNKNOWN},
 	};
+
+	static const char *const spins[] = {"osq_lock", "rwsem_down_write_slowpath", "down_write",
+					    "vm_mmap_pgoff"};
+	const char *wants;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (wait_kind_of(&cases[i].f) != cases[i].kind)
@@ -395,6 +408,11 @@ static void test_kinds(void **state)
 	assert_int_equal(wait_hints("asm_exc_page_fault;handle_mm_fault;io_schedule"),
 			 HINT_PAGE | HINT_IO);
 	assert_int_equal(wait_hints(""), 0);
+	assert_int_equal(wait_hints("exit_to_user_mode_loop;get_signal;schedule"), HINT_FREEZER);
+	assert_int_equal(wait_hints("get_signal;do_group_exit;do_exit;schedule"), 0);
+	assert_int_equal(wait_hints_of(spins, 4, &wants),
+			 HINT_LOCK | HINT_OWNED | HINT_ADDRESS_SPACE);
+	assert_string_equal(wants, "vm_mmap_pgoff");
 }
 
 /* A worker of the kernel that a timer wakes now and then ends the target's wait once: its idle time
