@@ -256,7 +256,8 @@ void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t 
 		notes |= NOTE_LIMIT;
 	} else if (cursor > lo && birth > lo && mother) {
 		walk_hole(k, parent, task, birth, cursor, notes);
-		walk_next(k, parent, mother, lo, birth < cursor ? birth : cursor, NOTE_FORK);
+		walk_next(k, parent, mother, lo, birth < cursor ? birth : cursor,
+			  NOTE_FORK | (notes & NOTE_CHILD));
 		return;
 	}
 	walk_hole(k, parent, task, lo, cursor, notes);
@@ -276,6 +277,22 @@ static uint64_t request_time(const struct waits *w, uint32_t task, uint32_t from
 	return 0;
 }
 
+/* Has the process of `task` started that of `child`, itself or through others? */
+static bool has_started(const struct waits *w, uint32_t task, uint32_t child)
+{
+	enum { GENERATIONS = 8 };
+	uint32_t pid = task_at(w, task)->pid;
+
+	if (task_at(w, child)->pid == pid)
+		return false;
+	for (unsigned int i = 0; i < GENERATIONS && child; i++) {
+		child = task_at(w, child)->parent;
+		if (child >= FIRST_TASK && task_at(w, child)->pid == pid)
+			return true;
+	}
+	return false;
+}
+
 static void walk_waker(struct chain_walker *k, uint32_t node, const struct segment *s,
 		       const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
@@ -287,7 +304,7 @@ static void walk_waker(struct chain_walker *k, uint32_t node, const struct segme
 		chains_emit(k->w->chains, busy, lo, got, ACCOUNT_BUSY_OTHER);
 		lo = got;
 	}
-	walk_next(k, node, c->task, lo, hi, 0);
+	walk_next(k, node, c->task, lo, hi, has_started(k->w, s->task, c->task) ? NOTE_CHILD : 0);
 }
 
 /*

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What `peaktop chains` prints of a saved session of simulated programs. */
+#include <sys/syscall.h>
+
+#include "analysis/base/array.h"
 #include "tests/unit/waits_session.h"
 
 /* The middle of a long stack is left out, and never the function that waits. */
@@ -24,21 +27,73 @@ static void a_call_never_rests(void **state)
 	const struct waits_chains threads = {.nr = 3, .nodes = node},
 				  calls = {.nr = 3, .nodes = node, .of_calls = true};
 
-	assert_true(wait_is_rest(&threads, 0, ACCOUNT_IDLE));
-	assert_true(wait_is_rest(&threads, 0, ACCOUNT_DELIBERATE));
-	assert_false(wait_is_rest(&threads, 0, ACCOUNT_LOCK));
-	assert_false(wait_is_rest(&calls, 0, ACCOUNT_IDLE));
-	assert_false(wait_is_rest(&calls, 0, ACCOUNT_DELIBERATE));
-	assert_true(wait_is_rest(&calls, 0, ACCOUNT_STOPPED));
-	assert_true(wait_is_rest(&calls, 0, ACCOUNT_UNKNOWN));
+	assert_int_equal(wait_rest_of(&threads, 0, ACCOUNT_IDLE), WAIT_REST);
+	assert_int_equal(wait_rest_of(&threads, 0, ACCOUNT_DELIBERATE), WAIT_REST);
+	assert_int_equal(wait_rest_of(&threads, 0, ACCOUNT_LOCK), WAIT_NO_REST);
+	assert_int_equal(wait_rest_of(&calls, 0, ACCOUNT_IDLE), WAIT_NO_REST);
+	assert_int_equal(wait_rest_of(&calls, 0, ACCOUNT_DELIBERATE), WAIT_NO_REST);
+	assert_int_equal(wait_rest_of(&calls, 0, ACCOUNT_STOPPED), WAIT_REST);
+	assert_int_equal(wait_rest_of(&calls, 0, ACCOUNT_UNKNOWN), WAIT_REST);
 	/* a writer is blocked, whatever its reader sleeps for; one who waits for work is not */
 	node[0].layer.kind = WAIT_PIPE_EMPTY;
-	assert_true(wait_is_rest(&threads, 2, ACCOUNT_DELIBERATE));
+	assert_int_equal(wait_rest_of(&threads, 2, ACCOUNT_DELIBERATE), WAIT_REST);
 	node[0].layer.kind = WAIT_PIPE_FULL;
-	assert_false(wait_is_rest(&threads, 2, ACCOUNT_DELIBERATE));
-	assert_false(wait_is_rest(&threads, 1, ACCOUNT_IDLE));
-	assert_true(wait_is_rest(&threads, 0, ACCOUNT_IDLE));
-	assert_true(wait_is_rest(&threads, 2, ACCOUNT_STOPPED));
+	assert_int_equal(wait_rest_of(&threads, 2, ACCOUNT_DELIBERATE), WAIT_NO_REST);
+	assert_int_equal(wait_rest_of(&threads, 1, ACCOUNT_IDLE), WAIT_NO_REST);
+	assert_int_equal(wait_rest_of(&threads, 0, ACCOUNT_IDLE), WAIT_REST);
+	assert_int_equal(wait_rest_of(&threads, 2, ACCOUNT_STOPPED), WAIT_REST);
+}
+
+/* What a thread that waits for another one does while that one does nothing. */
+static void rest_of_a_waiter(void **state)
+{
+	static const struct {
+		struct waits_layer waiter;
+		uint32_t notes;	     /* of the other task */
+		enum wait_rest rest; /* while it is idle, sleeps, or its wait times out */
+	} cases[] = {
+	    /* for the next request, whoever sends it */
+	    {{.kind = WAIT_CONNECTION, .syscall = SYS_accept}, 0, WAIT_REST},
+	    {{.kind = WAIT_EVENTS, .syscall = SYS_recvfrom}, 0, WAIT_REST},
+	    {{.kind = WAIT_CONNECTION, .syscall = SYS_accept}, NOTE_CHILD, WAIT_REST},
+	    /* for an answer, for room */
+	    {{.kind = WAIT_LOCAL, .syscall = SYS_recvfrom}, 0, WAIT_NO_REST},
+	    {{.kind = WAIT_NETWORK, .syscall = SYS_recvfrom}, 0, WAIT_NO_REST},
+	    {{.kind = WAIT_PIPE_FULL, .syscall = SYS_write}, 0, WAIT_NO_REST},
+	    /* for what it has started */
+	    {{.kind = WAIT_PIPE_EMPTY, .syscall = SYS_read}, NOTE_CHILD, WAIT_NO_REST},
+	    {{.kind = WAIT_CHILD, .syscall = SYS_wait4}, NOTE_CHILD, WAIT_NO_REST},
+	    /* for either */
+	    {{.kind = WAIT_PIPE_EMPTY, .syscall = SYS_read}, 0, WAIT_PERHAPS_REST},
+	    {{.kind = WAIT_EVENTS, .syscall = SYS_epoll_wait}, NOTE_CHILD, WAIT_PERHAPS_REST},
+	    {{.kind = WAIT_CONDITION, .syscall = SYS_futex}, 0, WAIT_PERHAPS_REST},
+	};
+	static const enum wait_account does_nothing[] = {ACCOUNT_IDLE, ACCOUNT_DELIBERATE,
+							 ACCOUNT_TIMED_OUT};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct waits_node node[] = {{.parent = 0, .layer = cases[i].waiter},
+					    {.parent = 0},
+					    {.parent = 1, .layer = {.state = CHAIN_TIMER}}};
+		const struct waits_chains c = {.nr = 3, .nodes = node};
+
+		node[0].layer.state = node[1].layer.state = CHAIN_SLEEP;
+		node[0].layer.tid = node[0].layer.pid = 5;
+		node[0].layer.comm = "waiter";
+		node[1].layer.tid = node[1].layer.pid = 6;
+		node[1].layer.comm = "other";
+		node[1].layer.notes = cases[i].notes;
+		for (size_t k = 0; k < ARRAY_SIZE(does_nothing); k++)
+			assert_int_equal(wait_rest_of(&c, 2, does_nothing[k]), cases[i].rest);
+		/* the other task was stopped, or worked: never this one's rest */
+		assert_int_equal(wait_rest_of(&c, 1, ACCOUNT_STOPPED), WAIT_NO_REST);
+		assert_int_equal(wait_rest_of(&c, 1, ACCOUNT_RUN_SAMPLED), WAIT_NO_REST);
+		assert_int_equal(wait_rest_of(&c, 0, ACCOUNT_STOPPED), WAIT_REST);
+		/* a fork of its own program may be its worker */
+		node[1].layer.comm = "waiter";
+		if (cases[i].waiter.kind == WAIT_CHILD)
+			assert_int_equal(wait_rest_of(&c, 2, ACCOUNT_IDLE), WAIT_PERHAPS_REST);
+	}
 }
 
 static void chains_as_text(void **state)
@@ -168,6 +223,52 @@ static void sentence_of_a_run(void **state)
 	expect_text(text, "\nA 500 waiting for data in a pipe in read > B 501 running\n");
 }
 
+/* It is the other task that was stopped; one that it has started, that slept. */
+static void sentence_of_others_that_do_nothing(void **state)
+{
+	static const struct sim_op a[] = {
+	    {RUN, 10 * MS}, {FORK, 3},		 {POST, 1}, {WAIT, 2, HOW_POLL},
+	    {RUN, 10 * MS}, {WAIT, 5, HOW_PIPE}, {EXIT}};
+	static const struct sim_op b[] = {
+	    {WAIT, 1, HOW_UNIX}, {WAIT, 4, HOW_STOPPED}, {RUN, 1 * MS}, {POST, 2}, {EXIT}};
+	static const struct sim_op shell[] = {{SLEEP, 30 * MS}, {POST, 4}, {EXIT}};
+	static const struct sim_op child[] = {{SLEEP, 80 * MS}, {POST, 5}, {EXIT}};
+	const char *text;
+
+	sim_begin(&sim, 4);
+	sim_task(&sim, "A", TASK_TARGET, 0, a);
+	sim_task(&sim, "B", 0, 1, b);
+	sim_task(&sim, "shell", 0, 2, shell);
+	sim_task(&sim, "child", 0, 3, child);
+	sim_play(120 * MS, 3);
+	reopen("A");
+	text = print(output_chains_text, NULL);
+	assert_null(strstr(text, "of the time stopped"));
+	assert_null(strstr(text, "of the time idle"));
+	expect_text(text, "54.4% of the time: A 500 waiting for data in a pipe in read > child 503 "
+			  "sleeping\nin clock_nanosleep\n");
+	expect_text(text, "  B 501 stopped");
+}
+
+/* A thread that waits for an io_uring all the time, and is never woken, is not the busiest one. */
+static void an_idle_ring_is_not_busy(void **state)
+{
+	static const struct sim_op ring[] = {{WAIT, 1, HOW_URING}, {EXIT}};
+	static const struct sim_op works[] = {
+	    {LOOP, 10}, {RUN, 2 * MS}, {SLEEP, 8 * MS}, {NEXT}, {EXIT}};
+	const char *text;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "ring", TASK_TARGET, 0, ring);
+	sim_task(&sim, "works", TASK_TARGET, 1, works);
+	sim_play(200 * MS, 2);
+	reopen("ring");
+	text = print(output_chains_text, NULL);
+	expect_text(text, " of the time idle or waiting\nfor others, mostly: ring 500 waiting for "
+			  "an io_uring in io_uring_enter, ");
+	expect_text(text, " of the time of the busiest thread: works 501 running\n");
+}
+
 /* Waits for a CPU that several tasks had are one line. */
 static void cpu_waits_are_joined(void **state)
 {
@@ -216,8 +317,10 @@ static void alike_tasks_are_joined(void **state)
 	sim_play(80 * MS, CURLS + PAIR + 1);
 	reopen("A");
 	text = print(output_chains_text, NULL);
-	expect_text(text, "\ndata in a pipe in read > 12 tasks named "
-			  "curl: running\n");
+	expect_text(text, "36.4% of the time idle or waiting for others, mostly: A 500 waiting for "
+			  "data in\na pipe in read > 12 tasks named curl: sleeping in "
+			  "clock_nanosleep; 43.6% of the\ntime: A 500 waiting for data in a pipe "
+			  "in read > 12 tasks named curl: running\n");
 	expect_text(text, "  12 tasks named curl: ");
 	expect_text(text, " wget 513 ");
 	expect_text(text, " wget 514 ");
@@ -349,10 +452,13 @@ int main(void)
 	    cmocka_unit_test_teardown(long_stack_as_text, end),
 	    cmocka_unit_test_teardown(chains_as_text, end),
 	    cmocka_unit_test(a_call_never_rests),
+	    cmocka_unit_test(rest_of_a_waiter),
 	    cmocka_unit_test_teardown(equal_lines_are_joined, end),
 	    cmocka_unit_test_teardown(a_wait_for_a_lock_is_no_rest, end),
 	    cmocka_unit_test_teardown(sentence_names_the_task, end),
 	    cmocka_unit_test_teardown(sentence_of_a_run, end),
+	    cmocka_unit_test_teardown(sentence_of_others_that_do_nothing, end),
+	    cmocka_unit_test_teardown(an_idle_ring_is_not_busy, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
 	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),

@@ -13,7 +13,7 @@ enum { MAX_OUTPUT = 64 << 10, MAX_WAITED_FOR = 64, NAMED = 3 };
 #define ANY_STATE UINT_MAX
 #define LEAST 0.1 /* smaller shares of the time, or of a wait, are not named */
 
-uint64_t *chains_busy_times(const struct waits_chains *c)
+uint64_t *chains_times(const struct waits_chains *c, unsigned int kinds)
 {
 	uint64_t *busy = calloc(c->nr + 1, sizeof(*busy));
 
@@ -21,15 +21,16 @@ uint64_t *chains_busy_times(const struct waits_chains *c)
 		const struct waits_node *n = &c->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] += wait_is_rest(c, i, (enum wait_account)a) ? 0 : n->account_ns[a];
+			busy[i] +=
+			    wait_rest_of(c, i, (enum wait_account)a) & kinds ? n->account_ns[a] : 0;
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
 	}
 	return busy;
 }
 
-/* The line below `group` with most of the time that is not rest, of the outermost layers only those
- * of thread `of`. `states`: bits of enum layer_state. nr: there is none. */
+/* The line below `group` with most of the time in `busy`, of the outermost layers only those of
+ * thread `of` (NULL: of all). `states`: bits of enum layer_state. nr: there is none. */
 static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t group,
 			const struct waits_layer *of, unsigned int states)
 {
@@ -38,7 +39,7 @@ static uint32_t busiest(const struct printer *p, const uint64_t *busy, uint32_t 
 	for (uint32_t k = p->first[group]; k < p->first[group + 1]; k++) {
 		uint32_t i = p->children[k];
 
-		if (group == p->chains->nr && !chains_is_same_task(&p->chains->nodes[i].layer, of))
+		if (of && !chains_is_same_task(&p->chains->nodes[i].layer, of))
 			continue;
 		if (!(states & 1u << p->chains->nodes[i].layer.state))
 			continue;
@@ -56,6 +57,10 @@ static uint32_t leading(const struct printer *p, const uint64_t *busy, uint32_t 
 	while (!chains_is_joined(p, best) && !chains_is_handoff(p, best)) {
 		below = busiest(p, busy, best, NULL, ANY_STATE);
 		if (below == p->chains->nr || 2 * busy[below] <= busy[best])
+			break;
+		/* that a sleep on purpose lasted until its timer need not be told */
+		if (p->chains->nodes[below].account == ACCOUNT_DELIBERATE &&
+		    p->chains->nodes[below].layer.state == CHAIN_TIMER)
 			break;
 		best = below;
 	}
@@ -217,16 +222,15 @@ static void put_busiest(struct buf *out, const struct printer *p, const uint64_t
 		put_leading(out, p, busy, &thread, wait);
 }
 
-/* Time of all threads in which they were idle or slept on purpose. */
-static uint64_t idle_ns(const struct waits_chains *c, const struct waits_account *a)
+/* Time of all threads at rest that is accounted as this. */
+static uint64_t rest_ns(const struct waits_chains *c, const struct waits_account *a,
+			enum wait_account of)
 {
-	static const enum wait_account idle[] = {ACCOUNT_IDLE, ACCOUNT_DELIBERATE};
-	uint64_t ns = a->ns[ACCOUNT_IDLE] + a->ns[ACCOUNT_DELIBERATE], others = 0;
+	uint64_t others = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(idle); k++)
-			others += wait_is_rest(c, i, idle[k]) ? 0 : c->nodes[i].account_ns[idle[k]];
-	return ns > others ? ns - others : 0;
+		others += wait_rest_of(c, i, of) == WAIT_REST ? 0 : c->nodes[i].account_ns[of];
+	return a->ns[of] > others ? a->ns[of] - others : 0;
 }
 
 /* Time of all threads in which they did nothing, or nothing that is known. */
@@ -237,8 +241,10 @@ static void put_rest(struct buf *out, const struct waits_chains *c, const struct
 		double least;
 		const char *words;
 	} rests[] = {
-	    {a->ns[ACCOUNT_STOPPED], LEAST, "stopped"},
-	    {idle_ns(c, a), 0, "idle or in a timed sleep"},
+	    {rest_ns(c, a, ACCOUNT_STOPPED), LEAST, "stopped"},
+	    {rest_ns(c, a, ACCOUNT_IDLE) + rest_ns(c, a, ACCOUNT_DELIBERATE) +
+		 rest_ns(c, a, ACCOUNT_TIMED_OUT),
+	     0, "idle or in a timed sleep"},
 	    {a->ns[ACCOUNT_LOST] + a->ns[ACCOUNT_UNKNOWN], LEAST, "not known"},
 	};
 
@@ -251,17 +257,47 @@ static void put_rest(struct buf *out, const struct waits_chains *c, const struct
 	}
 }
 
+/* Time of which it is not known whether the threads had nothing to do or waited for others. */
+static void put_perhaps_rest(struct buf *out, const struct printer *p, const uint64_t *perhaps,
+			     const struct waits_account *a)
+{
+	uint32_t nr = p->chains->nr, first = busiest(p, perhaps, nr, NULL, ANY_STATE), best;
+	uint64_t ns = 0;
+
+	for (uint32_t k = p->first[nr]; k < p->first[nr + 1]; k++)
+		ns += p->line[p->children[k]] == p->children[k] ? perhaps[p->children[k]] : 0;
+	if (first == nr || (double)ns < LEAST * (double)a->total_ns)
+		return;
+	best = leading(p, perhaps, first);
+	buf_printf(out, "%s%s of the time idle or waiting for others%s", out->len ? "; " : "",
+		   format_percent((double)ns / (double)a->total_ns).s,
+		   2 * perhaps[best] > ns ? ", mostly: " : ", e.g. ");
+	put_chain_words(out, p, best);
+}
+
+/* chains_times() by line. */
+static uint64_t *times_of_lines(const struct printer *p, enum wait_rest kind)
+{
+	uint64_t *ns = chains_times(p->chains, kind);
+
+	for (uint32_t i = 0; ns && i < p->chains->nr; i++)
+		ns[p->line[i]] += p->line[i] != i ? ns[i] : 0;
+	return ns;
+}
+
 void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 {
-	uint64_t *busy = chains_busy_times(p->chains);
+	uint64_t *busy = times_of_lines(p, WAIT_NO_REST),
+		 *perhaps = times_of_lines(p, WAIT_PERHAPS_REST);
 	struct buf line = {.max = MAX_OUTPUT};
 
 	put_rest(&line, p->chains, a);
-	for (uint32_t i = 0; busy && i < p->chains->nr; i++)
-		busy[p->line[i]] += p->line[i] != i ? busy[i] : 0;
+	if (perhaps)
+		put_perhaps_rest(&line, p, perhaps, a);
 	if (busy)
 		put_busiest(&line, p, busy);
 	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
 	buf_release(&line);
 	free(busy);
+	free(perhaps);
 }

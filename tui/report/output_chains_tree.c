@@ -346,7 +346,7 @@ static struct thread *threads_of(const struct printer *p, uint32_t *nr_threads)
 {
 	uint32_t nr = p->chains->nr, most = p->first[nr + 1] - p->first[nr], found = 0;
 	struct thread *threads = calloc(most + 1, sizeof(*threads));
-	uint64_t *busy = chains_busy_times(p->chains);
+	uint64_t *busy = chains_times(p->chains, WAIT_NO_REST);
 
 	if (!threads || !busy) {
 		free(threads);

@@ -128,7 +128,7 @@ static int flame_init(struct flame *f)
 	f->start = calloc(f->chains->nr + 1, sizeof(*f->start));
 	f->used = calloc(f->chains->nr + 1, sizeof(*f->used));
 	f->depth = calloc(f->chains->nr + 1, sizeof(*f->depth));
-	f->busy = chains_busy_times(f->chains);
+	f->busy = chains_times(f->chains, WAIT_NO_REST | WAIT_PERHAPS_REST);
 	if (!f->cell || !f->start || !f->used || !f->depth || !f->busy)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->chains->nr; i++) {

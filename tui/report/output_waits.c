@@ -243,11 +243,67 @@ static bool is_below_blocked(const struct waits_chains *c, uint32_t node)
 	return false;
 }
 
-bool wait_is_rest(const struct waits_chains *c, uint32_t node, enum wait_account a)
+/* Does a thread that waits so have nothing to do, whoever ends the wait? */
+static bool is_for_requests(const struct waits_layer *l)
+{
+	return l->kind == WAIT_CONNECTION || l->kind == WAIT_TERMINAL ||
+	       l->kind == WAIT_KERNEL_IDLE ||
+	       /* the serving side of a connection */
+	       (l->kind == WAIT_EVENTS && wait_reads(l->syscall));
+}
+
+/*
+ * A thread waits for another task that does nothing. As in a walk (walk_class_of()), it waits for
+ * the output or the end of what it has started; of forks of its own program, some may be its
+ * workers.
+ */
+static enum wait_rest rest_of_waiter(const struct waits_layer *waiter,
+				     const struct waits_layer *awaited)
+{
+	bool child = awaited->notes & NOTE_CHILD;
+
+	if (wait_kind_info(waiter->kind)->time != WAIT_TIME_IDLE ||
+	    (waiter->kind == WAIT_PIPE_EMPTY && child) ||
+	    (waiter->kind == WAIT_CHILD && strcmp(waiter->comm, awaited->comm) != 0))
+		return WAIT_NO_REST;
+	return is_for_requests(waiter) ? WAIT_REST : WAIT_PERHAPS_REST;
+}
+
+/* The time of a thread that waits and is not woken by anybody. */
+static enum wait_rest rest_of_sleeper(const struct waits_layer *l, enum wait_account a)
 {
 	if (a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE)
-		return !c->of_calls && !is_below_blocked(c, node);
-	return a == ACCOUNT_STOPPED || a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST;
+		return WAIT_REST;
+	if (l->state != CHAIN_SLEEP || wait_kind_info(l->kind)->time != WAIT_TIME_IDLE ||
+	    l->hint[0])
+		return WAIT_NO_REST;
+	return a == ACCOUNT_TIMED_OUT || a == wait_kind_info(l->kind)->account ? WAIT_PERHAPS_REST
+									       : WAIT_NO_REST;
+}
+
+enum wait_rest wait_rest_of(const struct waits_chains *c, uint32_t node, enum wait_account a)
+{
+	const struct waits_layer *l = &c->nodes[node].layer, *awaited = NULL, *above;
+	uint32_t i = node;
+
+	if (a == ACCOUNT_UNKNOWN || a == ACCOUNT_LOST)
+		return WAIT_REST;
+	for (; c->nodes[i].parent != i; i = c->nodes[i].parent) {
+		l = &c->nodes[i].layer;
+		above = &c->nodes[c->nodes[i].parent].layer;
+		if (l->tid && (l->tid != above->tid || l->pid != above->pid))
+			awaited = l;
+	}
+	l = &c->nodes[i].layer;
+	if (a == ACCOUNT_STOPPED)
+		return awaited ? WAIT_NO_REST : WAIT_REST;
+	if (c->of_calls || is_below_blocked(c, node))
+		return WAIT_NO_REST;
+	if (!awaited)
+		return rest_of_sleeper(l, a);
+	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_TIMED_OUT
+		   ? rest_of_waiter(l, awaited)
+		   : WAIT_NO_REST;
 }
 
 /* The measurement goes on after the last window. */

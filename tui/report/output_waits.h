@@ -88,11 +88,17 @@ json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *
  */
 bool wait_doubt(struct buf *out, const struct wait_report *r, const struct waits_stats *stats,
 		unsigned int i);
+/* What a thread of the target did in time of a chain: bits. */
+enum wait_rest {
+	WAIT_NO_REST = 1 << 0,	    /* it was at work, or waited for others to go on with it */
+	WAIT_REST = 1 << 1,	    /* it did nothing, or nothing that is known */
+	WAIT_PERHAPS_REST = 1 << 2, /* it had nothing to do, or waited for others */
+};
 /*
- * True for time of this node in which a thread did nothing, or nothing that is known. A call never
- * does nothing, nor does a thread that waits for room or a lock, whatever others do meanwhile.
+ * Time of this node. A call never does nothing, nor does a thread that waits for room, for a lock,
+ * for an answer, or for what it has started, whatever others do meanwhile.
  */
-bool wait_is_rest(const struct waits_chains *c, uint32_t node, enum wait_account a);
+enum wait_rest wait_rest_of(const struct waits_chains *c, uint32_t node, enum wait_account a);
 /* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
 void wait_observed_words(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o, const struct waits_stats *stats);
