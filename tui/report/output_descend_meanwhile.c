@@ -223,6 +223,12 @@ static void put_where(struct buf *out, const struct wait_report *r, const struct
 	buf_release(&stack);
 }
 
+/* Is it known what the task did? */
+static bool is_recorded(const struct waits_layer *l)
+{
+	return !(l->notes & (NOTE_NOT_RECORDED | NOTE_NOT_FOLLOWED | NOTE_HORIZON | NOTE_LIMIT));
+}
+
 void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p)
 {
@@ -238,7 +244,7 @@ void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 	first = named_holder(&chains, &p->cause);
 	if (chains.nr <= MANY_NODES)
 		most = most_awaited(&chains, first);
-	if (most.node < chains.nr) {
+	if (most.node < chains.nr && is_recorded(&chains.nodes[most.node].layer)) {
 		const struct waits_node *n = &chains.nodes[most.node];
 
 		cpu_ns = cpu_wait_ns(&chains, n->layer.comm);
