@@ -10,6 +10,7 @@
 #include "bpf/descriptors.h"
 #include "bpf/goroutine.h"
 #include "bpf/measure.h"
+#include "bpf/past.h"
 
 /* System calls of x86-64. */
 enum {
@@ -41,7 +42,6 @@ enum {
 	FUTEX_LOCK_PI2_CALL = 13
 };
 enum { FUTEX_TID = 0x3fffffff, TIMER_ABSOLUTE = 1, CLOCK_OF_MONOTONIC = 1 };
-enum { PAST_MIN_NS = 20000 };
 
 INLINE bool is_epoll_wait(u64 call)
 {
@@ -281,7 +281,7 @@ INLINE bool is_timed_sleep(u64 call, struct pt_regs *regs)
 	}
 }
 
-/* Tells one sleep of a task from the others. */
+/* How often a task has left its CPU: this tells its sleeps apart. */
 INLINE u64 switches_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
@@ -363,61 +363,18 @@ INLINE void past_note(struct task_struct *task, struct pt_thread *t, u64 now)
 	struct pt_past *p;
 	struct pt_asleep *a = asleep_of(task->pid);
 
-	if (!a || now - t->off_since < PAST_MIN_NS || (regs && is_newborn(regs)))
+	if (!a)
 		return;
-	p = &a->past[a->nr_past++ % PT_PASTS];
-	p->since = t->off_since;
-	p->until = now;
+	if (regs && is_newborn(regs)) {
+		past_begin(a, now, switches_of(task));
+		return;
+	}
+	p = past_add(a, t->off_since, now, switches_of(task));
+	if (!p)
+		return;
 	p->syscall = regs ? (s32)regs->orig_ax : PT_NO_PROGRAM;
 	p->preempt_pid = t->wait == PT_WAIT_PREEMPTED ? t->next_pid : 0;
 	__builtin_memcpy(p->preempt_comm, t->next_comm, PT_COMM);
-}
-
-/* Fill in what thread `tid` did between `since` and `until`, while another thread slept
- * waiting for it. */
-INLINE void did_fill(struct pt_record_sleep *r, u32 tid, u64 since, u64 until)
-{
-	struct pt_asleep *a = bpf_map_lookup_elem(&asleep, &tid);
-	u64 all = 0, oldest = until, queued = 0, preemption = 0;
-
-	/* nothing is known of a thread that is no target or never left its CPU */
-	if (!a || until <= since)
-		return;
-	for (int i = 0; i < PT_PASTS; i++) {
-		struct pt_past *p = &a->past[i];
-		u64 from = p->since > since ? p->since : since,
-		    to = p->until < until ? p->until : until;
-
-		if (p->since < oldest)
-			oldest = p->since;
-		if (to <= from)
-			continue;
-		all += to - from;
-		if (p->preempt_pid) {
-			queued += to - from;
-			if (to - from <= preemption)
-				continue;
-			preemption = to - from;
-			r->did_pid = p->preempt_pid;
-			__builtin_memcpy(r->did_comm, p->preempt_comm, PT_COMM);
-		} else if (to - from > r->did_ns) {
-			r->did_ns = to - from;
-			r->did_syscall = p->syscall;
-		}
-	}
-	/* the longest of: one sleep, all waits after preemptions, and the rest, in which it ran */
-	r->did = PT_DID_SLEEP;
-	if (queued > r->did_ns) {
-		r->did = PT_DID_WAIT_FOR_CPU;
-		r->did_ns = queued;
-	}
-	if (oldest <= since && until - since - all > r->did_ns) {
-		r->did = PT_DID_RUN;
-		r->did_ns = until - since - all;
-	}
-	/* earlier intervals are forgotten: only what takes half of the sleep is the longest */
-	if (oldest > since && r->did_ns * 2 < until - since)
-		r->did = PT_DID_UNKNOWN;
 }
 
 /* The thread that owns the mutex of a futex call; 0: no mutex, or its layout does not name the
@@ -436,9 +393,9 @@ INLINE u32 mutex_owner(struct pt_asleep *a, struct pt_regs *regs)
 
 /* Fill in what the sleep that has ended waited for, in `r`. */
 INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, struct pt_regs *regs,
-			u64 since, u64 until)
+			u64 since, u64 until, u32 waker_switches)
 {
-	struct pt_asleep *a;
+	struct pt_asleep *a, *other;
 	struct file *file;
 	u32 tid = task->pid, by = r->waker_irq ? 0 : r->waker_tid;
 
@@ -475,8 +432,12 @@ INLINE void asleep_tell(struct pt_record_sleep *r, struct task_struct *task, str
 		r->object.queued = a->queued;
 		r->object.room = a->room;
 	}
-	if (!by)
+	if (!by) {
 		by = r->owner ? r->owner : r->tried.owner;
-	if (by && by != tid)
-		did_fill(r, by, since, until);
+		waker_switches = PAST_NOT_COUNTED;
+	}
+	/* nothing is known of a thread that is no target or never left its CPU */
+	other = by && by != tid ? bpf_map_lookup_elem(&asleep, &by) : 0;
+	if (other)
+		past_fill(r, other, since, until, waker_switches);
 }

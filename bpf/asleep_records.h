@@ -45,6 +45,10 @@ struct pt_asleep {
 	struct pt_tried tried;	/* both were the same call: it sleeps until the next try of it */
 	pt_u64 turn;		/* of the task, at which these were noted */
 	pt_u32 naps;		/* timed sleeps that a window of waits has seen */
+	/* how often it had left its CPU, + 1, when the scheduler's tracepoints last saw it get one;
+	 * 0: never. None of its off-CPU intervals after known_since is missing. */
+	pt_u32 switches;
+	pt_u64 known_since;
 	pt_u32 nr_past;
 	struct pt_past past[PT_PASTS];
 };

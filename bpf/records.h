@@ -381,10 +381,10 @@ struct pt_thread {
 	pt_u32 irq_number;
 	pt_u32 waker_tid, waker_tgid, waker_irq;
 	char waker_comm[PT_COMM];
-	pt_u32 wake_outside; /* 1: the current wait for a CPU began outside of a phase */
-	pt_u32 spare;
-	pt_u64 fault;	   /* address of its last page fault */
-	pt_u32 wait_cpu;   /* number + 1 of the CPU on whose queue it waits; 0: not known */
+	pt_u32 wake_outside;   /* 1: the current wait for a CPU began outside of a phase */
+	pt_u32 waker_switches; /* how often its waker had left its CPU then */
+	pt_u64 fault;	       /* address of its last page fault */
+	pt_u32 wait_cpu;       /* number + 1 of the CPU on whose queue it waits; 0: not known */
 	pt_u32 off_wait;   /* enum pt_wait: why it was stopped as it left the CPU; 0: not stopped */
 	pt_u32 next_pid;   /* task that ran next on its CPU after a preemption */
 	pt_u32 steal_cpu;  /* number + 1 of the CPU that steal_seen belongs to; 0: none */

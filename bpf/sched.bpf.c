@@ -218,7 +218,7 @@ INLINE void emit_sleep(struct pt_control *c, struct task_struct *task, struct pt
 	r->waker_irq = t->waker_irq;
 	__builtin_memcpy(r->waker_comm, t->waker_comm, PT_COMM);
 	r->fnode = innermost(d);
-	asleep_tell(r, task, regs, t->off_since, t->off_since + slept);
+	asleep_tell(r, task, regs, t->off_since, t->off_since + slept, t->waker_switches);
 	work_copy(&r->work, d);
 	if (!c->keep && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&c->lost_ring, 1);
@@ -391,6 +391,7 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	t->waker_irq = irq->depth ? irq->number + 1 : 0;
 	t->waker_tid = (u32)id;
 	t->waker_tgid = id >> 32;
+	t->waker_switches = switches_of(bpf_get_current_task_btf());
 	bpf_get_current_comm(t->waker_comm, PT_COMM);
 	return 0;
 }
