@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/keep.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "analysis/base/array.h"
 #include "collect/attach.h"
@@ -10,6 +13,7 @@
 #include "collect/functions.h"
 #include "collect/kernel_symbols.h"
 #include "collect/kernel_work.h"
+#include "collect/snapshot_ports.h"
 #include "collect/stream.h"
 #include "collect/units.h"
 
@@ -22,6 +26,7 @@ enum {
 struct keeping {
 	uint64_t least_ns; /* of operations whose limit is not known */
 	struct pt_record_sleep pending[PENDING];
+	struct known_ports ports;
 	uint32_t next;
 	struct pt_record_stack *stacks[PENDING_STACKS]; /* each is allocated at its size */
 	uint32_t next_stack;
@@ -165,6 +170,29 @@ static int by_end(const void *a, const void *b)
 			 ((const struct rec_witness *)b)->at_ns);
 }
 
+/*
+ * True if the thread polls nothing but one connection, and is its client: it waits for an answer. A
+ * server listens on the port of its end; a UDP socket that is connected is one of a client.
+ */
+static bool polls_as_client(struct collector *c, const struct pt_record_sleep *r)
+{
+	const struct pt_object *o = &r->object;
+	struct pt_polled ports;
+
+	if ((r->syscall != SYS_poll && r->syscall != SYS_ppoll) || r->args[1] != 1)
+		return false;
+	if (o->family == AF_UNIX)
+		return o->end == PT_END_CLIENT;
+	if ((o->family != AF_INET && o->family != AF_INET6) || !o->port)
+		return false;
+	if (o->protocol == IPPROTO_UDP)
+		return true;
+	return o->protocol == IPPROTO_TCP &&
+	       ports_find(&c->keeping->ports, r->head.tgid, now_ns(), &ports) &&
+	       ports.nr_ports < PT_PORTS &&
+	       !any_of(i, ports.nr_ports, ports.port[i] == o->own_port);
+}
+
 /* Take the sleeps of a call out of those that were read; returns their number. */
 static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *call, uint32_t op,
 			    struct kept *k)
@@ -185,6 +213,8 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 					  .kind = WITNESS_SLEEP,
 					  .functions = ""};
 		sleep_fill(c->kernel, r, &w->sleep, &k->text[n]);
+		if (polls_as_client(c, r))
+			w->sleep.flags |= SLEEP_AS_CLIENT;
 		kernel_work_of_sleep(c, r, stack_of(c->keeping, r), &k->work[n]);
 		kernel_work_send(&k->work[n], &w->sleep);
 		r->head.tid = 0;

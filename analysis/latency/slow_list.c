@@ -58,6 +58,18 @@ static const struct rec_op *op_of(const struct slow_list *l, uint32_t op)
 	return NULL;
 }
 
+/* Did the thread poll as the client of one connection, for most of the call? */
+static bool waits_for_answer(const struct rec_slow_call *call)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < call->nr_sleeps; i++) {
+		if (call->sleeps[i].sleep.flags & SLEEP_AS_CLIENT)
+			ns += call->sleeps[i].weight_ns;
+	}
+	return ns > call->call.latency_ns / 2;
+}
+
 /* A thread that calls one of these has usually nothing else to do. */
 static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *call)
 {
@@ -72,7 +84,8 @@ static bool waits_for_work(const struct rec_op *op, const struct rec_slow_call *
 	/* of what a program uses futexes for, only waits for work are usually long */
 	if (!strcmp(op->label, "futex"))
 		return call->usual_ns > LONG_NS;
-	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i]));
+	return any_of(i, ARRAY_SIZE(calls), !strcmp(op->label, calls[i])) &&
+	       !waits_for_answer(call);
 }
 
 static int keep(struct record ***list, size_t *nr, size_t *cap, size_t max,
@@ -201,14 +214,29 @@ static int slowest_first(const void *a, const void *b)
 			  ?: ascending(x->call->call.start_ns, y->call->call.start_ns);
 }
 
+/* Of calls in order of which `most` are told, the slowest one that waits for work and is left out
+ * although it is slower than one that is told; NULL: none. */
+static const struct slow_list_call *left_out(const struct slow_list_call *const *calls, size_t nr,
+					     size_t most)
+{
+	for (size_t i = most; most && i < nr; i++) {
+		if (calls[i]->waits_for_work)
+			return calls[i]->call->call.latency_ns >
+				       calls[most - 1]->call->call.latency_ns
+				   ? calls[i]
+				   : NULL;
+	}
+	return NULL;
+}
+
 const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct slow_question *q,
-					     size_t *nr, const struct slow_list_call **nearest)
+					     size_t *nr, struct slow_beside *beside)
 {
 	const struct slow_list_call **out = calloc(l->nr + 1, sizeof(*out));
 	uint64_t least = UINT64_MAX;
 
 	*nr = 0;
-	*nearest = NULL;
+	*beside = (struct slow_beside){0};
 	for (size_t i = 0; out && i < l->nr; i++) {
 		struct slow_list_call *c = &l->calls[i];
 		uint64_t far = distance(c, q);
@@ -219,13 +247,15 @@ const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct s
 		if (!far)
 			out[(*nr)++] = c;
 		if (far < least)
-			*nearest = c;
+			beside->nearest = c;
 		least = far < least ? far : least;
 	}
 	if (out && *nr)
 		qsort(out, *nr, sizeof(*out), slowest_first);
-	if (*nr)
-		*nearest = NULL;
+	if (*nr) {
+		beside->nearest = NULL;
+		beside->left_out = left_out(out, *nr, q->most);
+	}
 	if (*nr > q->most)
 		*nr = q->most;
 	return out;

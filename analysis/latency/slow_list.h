@@ -17,7 +17,9 @@ struct slow_list_call {
 	/* Share of the time in which calls of its operation were measured, 0 to 1, of what was read
 	 * when slow_list_pick() returned it; else 1. */
 	double seen;
-	bool waits_for_work; /* a call by which threads wait until there is something to do */
+	/* a call by which threads wait until there is something to do, unless it was seen to wait
+	 * for an answer */
+	bool waits_for_work;
 };
 
 /* Collects the calls of a stream. */
@@ -41,13 +43,20 @@ struct slow_question {
 	size_t most;		 /* of these, so many */
 };
 
+/* Calls that a question does not mean, but its answer may name. */
+struct slow_beside {
+	/* if there is none at the time in question, the call of this operation nearest to it */
+	const struct slow_list_call *nearest;
+	/* the slowest one that waits for work and is slower than one that the question means */
+	const struct slow_list_call *left_out;
+};
+
 /*
- * The calls that the question means, the slowest first. Calls that wait for work come last, unless
- * the question names their operation. *nr: their number. *nearest: if there is none at the time in
- * question, the call of this operation nearest to it, else NULL. Valid until the next
- * slow_list_take(). NULL: out of memory. The caller frees the array.
+ * The calls that the question means, the slowest first. Calls that wait for work come last. *nr:
+ * their number. Valid until the next slow_list_take(). NULL: out of memory. The caller frees the
+ * array.
  */
 const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct slow_question *q,
-					     size_t *nr, const struct slow_list_call **nearest);
+					     size_t *nr, struct slow_beside *beside);
 /* True if the list has an operation of this name. */
 bool slow_list_has_op(const struct slow_list *l, const char *name);

@@ -175,11 +175,12 @@ static struct slow_list *some_calls(void)
 
 static const struct slow_list_call **pick(struct slow_list *l, struct slow_question q, size_t *nr)
 {
-	const struct slow_list_call **calls, *nearest;
+	const struct slow_list_call **calls;
+	struct slow_beside beside;
 
 	if (!q.most)
 		q.most = 100;
-	calls = slow_list_pick(l, &q, nr, &nearest);
+	calls = slow_list_pick(l, &q, nr, &beside);
 	assert_non_null(calls);
 	return calls;
 }
@@ -209,31 +210,79 @@ static void the_slowest_first(void **state)
 	slow_list_free(l);
 }
 
+/* A poll for the answer of a server counts; of a longer one that is left out the answer tells. */
+static void waits_for_answers_and_for_work(void **state)
+{
+	struct slow_list *l = some_calls();
+	struct rec_witness sleep = {.kind = WITNESS_SLEEP, .weight_ns = 370 * MS, .functions = ""};
+	struct record rec = {
+	    .type = REC_SLOW_CALL,
+	    .slow_call = {
+		.call = {.op = 4, .latency_ns = 375 * MS, .preempted_by = "", .interrupt_name = ""},
+		.nr_sleeps = 1,
+		.sleeps = &sleep}};
+	struct slow_question q = {.most = 1};
+	const struct slow_list_call **calls;
+	struct slow_beside beside;
+	size_t nr;
+
+	put(l, operation(4, LAYER_SYSCALL, "poll"));
+	sleep.sleep = (struct rec_sleep)SLEEP_NONE;
+	put(l, rec);
+	calls = slow_list_pick(l, &q, &nr, &beside);
+	assert_int_equal(calls[0]->call->call.latency_ns, 80 * MS);
+	assert_non_null(beside.left_out);
+	assert_int_equal(beside.left_out->call->call.latency_ns, 9 * S);
+	free(calls);
+	sleep.sleep.flags = SLEEP_AS_CLIENT;
+	put(l, rec);
+	calls = slow_list_pick(l, &q, &nr, &beside);
+	assert_int_equal(calls[0]->call->call.latency_ns, 375 * MS);
+	free(calls);
+	/* none is left out */
+	q = (struct slow_question){.most = 1, .op = "read"};
+	free(slow_list_pick(l, &q, &nr, &beside));
+	assert_null(beside.left_out);
+	q = (struct slow_question){.most = 100};
+	free(slow_list_pick(l, &q, &nr, &beside));
+	assert_null(beside.left_out);
+	/* most of the call was something else */
+	sleep.weight_ns = 100 * MS;
+	rec.slow_call.call.latency_ns = 800 * MS;
+	put(l, rec);
+	q = (struct slow_question){.most = 1};
+	calls = slow_list_pick(l, &q, &nr, &beside);
+	assert_int_equal(calls[0]->call->call.latency_ns, 375 * MS);
+	free(calls);
+	slow_list_free(l);
+}
+
 /* A time means the calls that were open then; with none, the nearest one is named. */
 static void the_calls_of_a_time(void **state)
 {
 	struct slow_list *l = some_calls();
 	struct slow_question q = {.most = 9, .from_ns = 1035 * S, .to_ns = 1036 * S};
-	const struct slow_list_call **calls, *nearest;
+	const struct slow_list_call **calls;
+	struct slow_beside beside;
 	size_t nr;
 
-	calls = slow_list_pick(l, &q, &nr, &nearest);
+	calls = slow_list_pick(l, &q, &nr, &beside);
 	assert_int_equal(nr, 1);
 	assert_int_equal(calls[0]->call->call.latency_ns, 9 * S);
-	assert_null(nearest);
+	assert_null(beside.nearest);
 	free(calls);
 	q.op = "read";
-	calls = slow_list_pick(l, &q, &nr, &nearest);
+	calls = slow_list_pick(l, &q, &nr, &beside);
 	assert_int_equal(nr, 0);
-	assert_non_null(nearest);
-	assert_int_equal(nearest->call->call.latency_ns, 50 * MS);
+	assert_non_null(beside.nearest);
+	assert_int_equal(beside.nearest->call->call.latency_ns, 50 * MS);
 	free(calls);
 	/* the clock was set: from here on it is another one */
 	put(l, (struct record){.type = REC_CLOCK,
 			       .clock = {.at_ns = 100 * S, .realtime_ns = 5000 * S}});
 	put_call(l, 1, 101 * S, 70 * MS, 2 * US);
 	q = (struct slow_question){.most = 9, .from_ns = 5001 * S, .to_ns = 5002 * S};
-	calls = slow_list_pick(l, &q, &nr, &nearest);
+	calls = slow_list_pick(l, &q, &nr, &beside);
 	assert_int_equal(nr, 1);
 	assert_int_equal(calls[0]->realtime_ns, 5001 * S);
 	free(calls);
@@ -300,6 +349,7 @@ int main(void)
 	    cmocka_unit_test(only_calls_of_threads_count),
 	    cmocka_unit_test(twenty_a_minute_the_slowest),
 	    cmocka_unit_test(the_slowest_first),
+	    cmocka_unit_test(waits_for_answers_and_for_work),
 	    cmocka_unit_test(the_calls_of_a_time),
 	    cmocka_unit_test(sizes_and_times_of_a_ring),
 	    cmocka_unit_test(times_of_day),

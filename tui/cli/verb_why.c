@@ -190,16 +190,18 @@ static int answer(struct why *w, const struct options *o)
 								  : DEFAULT_CALLS};
 	struct output_options oo = {.ascii = o->ascii};
 	struct why_report report = {.model = w->model, .names = w->calls.names};
-	const struct slow_list_call **calls, *nearest;
+	const struct slow_list_call **calls;
+	struct slow_beside beside;
 	int status, err;
 
 	q.from_ns = w->span.from_ns;
 	q.to_ns = w->span.to_ns;
-	calls = slow_list_pick(w->calls.list, &q, &report.nr, &nearest);
+	calls = slow_list_pick(w->calls.list, &q, &report.nr, &beside);
 	report.calls = calls;
+	report.left_out = beside.left_out;
 	if (!calls)
 		return output_status(-ENOMEM);
-	status = report.nr ? EXIT_ANSWERED : nothing(w, o, nearest);
+	status = report.nr ? EXIT_ANSWERED : nothing(w, o, beside.nearest);
 	err = o->json	  ? output_why_json(&report, &oo, stdout)
 	      : report.nr ? output_why_text(&report, &oo, stdout)
 			  : 0;

@@ -197,11 +197,17 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 
 int output_why_json(const struct why_report *r, const struct output_options *o, FILE *f)
 {
-	json_t *head = output_json_head(r->model, "why", o), *calls = json_array();
+	json_t *head = output_json_head(r->model, "why", o), *calls = json_array(), *left_out;
 
 	for (size_t i = 0; i < r->nr; i++)
 		json_append(calls, call_json(r, r->calls[i]));
 	json_put(head, "calls", calls);
+	if (r->left_out) {
+		left_out = json_object();
+		json_put_text(left_out, "op", r->left_out->op->name);
+		json_put_u64(left_out, "latency_ns", r->left_out->call->call.latency_ns);
+		json_put(head, "left_out", left_out);
+	}
 	return json_write(head, JSON_LINE, f);
 }
 
@@ -295,6 +301,23 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 	return err;
 }
 
+/* Calls that wait for work come last, although they are slower. */
+static void put_left_out(struct buf *out, const struct slow_list_call *c,
+			 const struct output_options *o)
+{
+	struct buf line = {.max = LINE_MAX_BYTES};
+	const char *name = c->op->label && c->op->label[0] ? c->op->label : c->op->name;
+
+	buf_puts(&line, "longer calls in which threads usually wait for work or sleep: ");
+	sanitise_puts(&line, name);
+	buf_printf(&line, ", %s; --op ", format_time(c->call->call.latency_ns).s);
+	sanitise_puts(&line, name);
+	buf_puts(&line, " tells of them");
+	output_wrap(out, &line, o, "Left out: ", 10);
+	out->err = out->err ?: line.err;
+	buf_release(&line);
+}
+
 int output_why_text(const struct why_report *r, const struct output_options *o, FILE *f)
 {
 	struct buf out = {.max = WHY_MAX};
@@ -305,6 +328,8 @@ int output_why_text(const struct why_report *r, const struct output_options *o, 
 			buf_putc(&out, '\n');
 		err = put_call(&out, r, r->calls[i], o);
 	}
+	if (r->left_out)
+		put_left_out(&out, r->left_out, o);
 	out.err = out.err ?: err;
 	return output_text_write(&out, f);
 }

@@ -18,6 +18,7 @@ struct why_report {
 	const struct told_names *names;
 	const struct slow_list_call *const *calls;
 	size_t nr;
+	const struct slow_list_call *left_out; /* as in struct slow_beside; NULL: none */
 };
 
 int output_why_json(const struct why_report *r, const struct output_options *o, FILE *f);
