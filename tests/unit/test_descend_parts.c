@@ -134,6 +134,38 @@ static void the_text(void **state)
 	free(text);
 }
 
+/* Half of the calls of a part wait in one function, half in another: its row names both, and the
+ * JSON has the same shares. */
+static void two_causes_in_one_part(void **state)
+{
+	struct descend_report r = report();
+	json_t *json, *paths;
+	char *text, share[64];
+
+	begin_first_part();
+	for (int i = 0; i < 20 && !driver_over(t.driver); i++) {
+		give_calls_of(300 * US, 0x1010, 20);
+		give_calls_of(300 * US, 0x1020, 20);
+		answer_no_call_sites();
+	}
+	assert_true(driver_over(t.driver));
+	answer_names();
+	text = printed(output_descend_text, &r);
+	json = answer();
+	paths = json_object_get(json_array_get(json_object_get(json, "parts"), 0), "paths");
+	assert_true(json_array_size(paths) >= 2);
+	for (size_t i = 0; i < 2; i++) {
+		double part = number_of(json_array_get(paths, i), "share");
+
+		assert_true(part > 0.3 && part < 0.6);
+		snprintf(share, sizeof(share), i ? "; %s of it " : "(%s of it)",
+			 format_percent(part).s);
+		assert_non_null(strstr(text, share));
+	}
+	free(text);
+	json_decref(json);
+}
+
 /* The rows of the parts that are over can be printed before; together it is the same text. */
 static void rows_before_the_end(void **state)
 {
@@ -353,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_json),
 	    TEST(the_text),
+	    TEST(two_causes_in_one_part),
 	    TEST(rows_before_the_end),
 	    TEST(interrupted),
 	    TEST(the_target_ends),

@@ -13,6 +13,8 @@ enum { MAX_OUTPUT = 1 << 20, SHARE_COLUMNS = 2 + FORMAT_PERCENT_WIDTH + 2 };
 
 /* A second cause with this share of a part's time is named beside the largest one. */
 #define WORTH_NAMING 0.1
+/* So is a second cause on the same side, the program's or the host's, with this share. */
+#define WORTH_A_SECOND 0.25
 /* While a descent runs, only a path with that share is told. */
 #define WORTH_TELLING_EARLY 0.5
 /* A smaller rest is not mentioned. */
@@ -112,11 +114,59 @@ static void put_path(struct buf *out, const struct descend_report *part,
 	buf_release(&place);
 }
 
-/* What takes the time of a part: its largest path, and the largest of the host or of the program
- * beside it. */
+/* Append a cause of which `share` of the part's time is. */
+static void put_further(struct buf *out, double share, const struct buf *text)
+{
+	buf_printf(out, "; %s of it %s", format_percent(share).s, text->data ? text->data : "");
+}
+
+/*
+ * The largest path of a part; a second one on the same side, the program's or the host's, of a good
+ * share; and the largest one on the other side. Paths with the same text are one.
+ */
+static void put_paths(struct buf *out, const struct descend_report *part,
+		      const struct descent_result *result)
+{
+	const struct descent_path *first = result->paths, *p;
+	bool host = cause_of_host(first->cause.kind), other = false;
+	struct buf one = {.max = MAX_OUTPUT}, two = {.max = MAX_OUTPUT}, more = {.max = MAX_OUTPUT};
+	double share = first->share, second = 0;
+
+	put_path(&one, part, result, first);
+	for (p = first + 1; p < first + result->nr_paths; p++) {
+		struct buf text = {.max = MAX_OUTPUT};
+
+		put_path(&text, part, result, p);
+		if (text.data && one.data && !strcmp(text.data, one.data)) {
+			share += p->share;
+		} else if (text.data && two.data && !strcmp(text.data, two.data)) {
+			second += p->share;
+		} else if (cause_of_host(p->cause.kind) != host) {
+			if (!other && p->share >= WORTH_NAMING)
+				put_further(&more, p->share, &text);
+			other = true;
+		} else if (!two.data && p->share >= WORTH_A_SECOND) {
+			buf_puts(&two, text.data);
+			second = p->share;
+		}
+		buf_release(&text);
+	}
+	buf_puts(out, one.data ? one.data : "");
+	if (two.data) {
+		buf_printf(out, " (%s of it)", format_percent(share).s);
+		put_further(out, second, &two);
+	}
+	buf_puts(out, more.data ? more.data : "");
+	out->err = out->err ?: one.err ?: two.err ?: more.err;
+	buf_release(&one);
+	buf_release(&two);
+	buf_release(&more);
+}
+
+/* What takes the time of a part. */
 static void put_answer(struct buf *out, const struct descend_report *part)
 {
-	const struct descent_path *first, *p;
+	const struct descent_path *first;
 	struct descent_result result;
 
 	if (report_result(part, &result)) {
@@ -133,14 +183,7 @@ static void put_answer(struct buf *out, const struct descend_report *part)
 			   report_status(part, &result));
 	} else {
 		report_doubt(out, part, &result);
-		put_path(out, part, &result, first);
-		for (p = first + 1; p < first + result.nr_paths; p++)
-			if (cause_of_host(p->cause.kind) != cause_of_host(first->cause.kind))
-				break;
-		if (p < first + result.nr_paths && p->share >= WORTH_NAMING) {
-			buf_printf(out, "; %s of it ", format_percent(p->share).s);
-			put_path(out, part, &result, p);
-		}
+		put_paths(out, part, &result);
 	}
 	descent_result_release(&result);
 }
