@@ -437,16 +437,40 @@ static void test_idle_worker(void **state)
 	waits_critical_release(&c);
 }
 
+/* A thread whose CPU quota is used up is throttled; other waits for a CPU keep their name. */
+static void test_throttled(void **state)
+{
+	static const struct sim_op busy[] = {{LOOP, 10}, {RUN, 10 * MS}, {NEXT}, {EXIT}};
+	struct waits_critical c;
+
+	sim_begin(&sim, 1);
+	sim_task(&sim, "target", TARGET, 0, busy);
+	sim_task(&sim, "other", 0, 0, busy);
+	sim_play(100 * MS, 2);
+	for (uint32_t i = 0, turns = 0; i < sim.nr_records; i++) {
+		struct record *r = &sim.records[i];
+
+		/* every other time that the target leaves the CPU */
+		if (r->type == REC_SWITCH && r->switched.prev_tid == sim.task[0].tid && turns++ % 2)
+			r->switched.state |= SWITCH_THROTTLED;
+	}
+	feed_all(NULL);
+	assert_int_equal(waits_critical(waits, 0, 0, &c), 0);
+	near(critical_ms(&c.path, "target", "throttled by the CPU quota"), 24);
+	near(critical_ms(&c.path, "target", "runnable"), 24);
+	near(critical_ms(&c.path, "target", "running"), 52);
+	waits_critical_release(&c);
+}
+
 #define CASE(name) cmocka_unit_test_teardown(name, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(test_waker_joins_late), CASE(test_pass_and_disk),
-	    CASE(test_deficit),		 CASE(test_back_pressure),
-	    CASE(test_call_path),	 CASE(test_calls_only),
-	    CASE(test_folded),		 CASE(test_timeline),
-	    CASE(test_idle_worker),	 cmocka_unit_test(test_kinds),
+	    CASE(test_waker_joins_late), CASE(test_pass_and_disk),     CASE(test_deficit),
+	    CASE(test_back_pressure),	 CASE(test_call_path),	       CASE(test_calls_only),
+	    CASE(test_folded),		 CASE(test_timeline),	       CASE(test_idle_worker),
+	    CASE(test_throttled),	 cmocka_unit_test(test_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
