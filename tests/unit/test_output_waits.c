@@ -89,6 +89,10 @@ static void rest_of_a_waiter(void **state)
 		assert_int_equal(wait_rest_of(&c, 1, ACCOUNT_STOPPED), WAIT_NO_REST);
 		assert_int_equal(wait_rest_of(&c, 1, ACCOUNT_RUN_SAMPLED), WAIT_NO_REST);
 		assert_int_equal(wait_rest_of(&c, 0, ACCOUNT_STOPPED), WAIT_REST);
+		/* the same wait at another time, which nobody ended */
+		node[0].account_ns[ACCOUNT_IDLE] = 1;
+		assert_int_equal(wait_rest_of(&c, 0, ACCOUNT_IDLE),
+				 cases[i].rest == WAIT_NO_REST ? WAIT_PERHAPS_REST : WAIT_REST);
 		/* a fork of its own program may be its worker */
 		node[1].layer.comm = "waiter";
 		if (cases[i].waiter.kind == WAIT_CHILD)

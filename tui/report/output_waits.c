@@ -269,16 +269,37 @@ static enum wait_rest rest_of_waiter(const struct waits_layer *waiter,
 	return is_for_requests(waiter) ? WAIT_REST : WAIT_PERHAPS_REST;
 }
 
-/* The time of a thread that waits and is not woken by anybody. */
-static enum wait_rest rest_of_sleeper(const struct waits_layer *l, enum wait_account a)
+/* Did tasks end this wait at other times of which it is known that the thread waits for them? */
+static bool is_for_others(const struct waits_chains *c, uint32_t node)
 {
+	const struct waits_layer *l = &c->nodes[node].layer, *below;
+
+	for (uint32_t i = node + 1; i < c->nr; i++) {
+		below = &c->nodes[i].layer;
+		if (c->nodes[i].parent == node && below->tid &&
+		    (below->tid != l->tid || below->pid != l->pid) &&
+		    rest_of_waiter(l, below) == WAIT_NO_REST)
+			return true;
+	}
+	return false;
+}
+
+/* The time of an outermost layer, in which nobody woke the thread. */
+static enum wait_rest rest_of_sleeper(const struct waits_chains *c, uint32_t node,
+				      enum wait_account a)
+{
+	const struct waits_node *n = &c->nodes[node];
+
+	if (a == ACCOUNT_IDLE && n->account_ns[a] && is_for_others(c, node))
+		return WAIT_PERHAPS_REST;
 	if (a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE)
 		return WAIT_REST;
-	if (l->state != CHAIN_SLEEP || wait_kind_info(l->kind)->time != WAIT_TIME_IDLE ||
-	    l->hint[0])
+	if (n->layer.state != CHAIN_SLEEP ||
+	    wait_kind_info(n->layer.kind)->time != WAIT_TIME_IDLE || n->layer.hint[0])
 		return WAIT_NO_REST;
-	return a == ACCOUNT_TIMED_OUT || a == wait_kind_info(l->kind)->account ? WAIT_PERHAPS_REST
-									       : WAIT_NO_REST;
+	return a == ACCOUNT_TIMED_OUT || a == wait_kind_info(n->layer.kind)->account
+		   ? WAIT_PERHAPS_REST
+		   : WAIT_NO_REST;
 }
 
 enum wait_rest wait_rest_of(const struct waits_chains *c, uint32_t node, enum wait_account a)
@@ -300,7 +321,7 @@ enum wait_rest wait_rest_of(const struct waits_chains *c, uint32_t node, enum wa
 	if (c->of_calls || is_below_blocked(c, node))
 		return WAIT_NO_REST;
 	if (!awaited)
-		return rest_of_sleeper(l, a);
+		return rest_of_sleeper(c, i, a);
 	return a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE || a == ACCOUNT_TIMED_OUT
 		   ? rest_of_waiter(l, awaited)
 		   : WAIT_NO_REST;
