@@ -171,7 +171,8 @@ enum {
 	CALL_FLOCK = 73,
 	SET_LOCK = 6,
 	SET_OFD_LOCK = 37,
-	LOCK_WRITES = 1
+	LOCK_WRITES = 1,
+	PAUSE_MAX_NS = 100000000
 };
 
 /* struct flock of the program. */
@@ -281,21 +282,42 @@ INLINE bool is_timed_sleep(u64 call, struct pt_regs *regs)
 	}
 }
 
+/*
+ * Does it poll descriptors for a short time? So interpreters sleep that another thread may wake. It
+ * is a sleep between two tries only if these want a lock on a file: any other call may be tried
+ * again because of what it polls.
+ */
+INLINE bool is_pause(u64 call, u64 asked)
+{
+	return (call == CALL_POLL || call == CALL_PPOLL || call == CALL_SELECT ||
+		call == CALL_PSELECT6) &&
+	       asked && asked <= PAUSE_MAX_NS;
+}
+
+INLINE bool wants_file_lock(struct pt_tried *t)
+{
+	return t->call == CALL_FLOCK + 1 ||
+	       (t->call == CALL_FCNTL + 1 &&
+		(t->args[1] == SET_LOCK || t->args[1] == SET_OFD_LOCK));
+}
+
 /* How often a task has left its CPU: this tells its sleeps apart. */
 INLINE u64 switches_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 }
 
-/* The current thread begins a timed sleep: does it follow a call that failed, and did the sleep
- * before it? */
-SEPARATE int tried_note(struct pt_asleep *a, u64 turn)
+/* The current thread begins a timed sleep, or a pause: does it follow a call that failed, and did
+ * the sleep before it? */
+SEPARATE int tried_note(struct pt_asleep *a, u64 turn, u32 pause)
 {
 	/* a descent and a window of waits may both see this sleep */
 	if (!a || a->turn == turn)
 		return 0;
 	a->turn = turn;
 	a->tried.call = 0;
+	if (pause && !wants_file_lock(&a->failed))
+		return 0;
 	if (a->failed.call == a->before.call && a->failed.args[0] == a->before.args[0])
 		a->tried = a->failed;
 	a->before = a->failed;
@@ -311,6 +333,7 @@ INLINE void asleep_note(struct pt_control *c, struct pt_descent *d, struct task_
 	struct pt_asleep *a = asleep_of(task->pid);
 	struct file *file;
 	u64 call, waiting;
+	u32 pause;
 
 	if (!a || !regs)
 		return;
@@ -320,10 +343,11 @@ INLINE void asleep_note(struct pt_control *c, struct pt_descent *d, struct task_
 	a->io = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait);
 	a->asked = asked_ns(call, regs, now);
 	a->words[0] = a->words[2] = 0;
-	if (is_timed_sleep(call, regs)) {
+	pause = !is_timed_sleep(call, regs);
+	if (!pause || is_pause(call, a->asked)) {
 		if (++d->timed >= 2 && !c->keep)
 			c->tries = c->descend_slot;
-		tried_note(a, switches_of(task));
+		tried_note(a, switches_of(task), pause);
 	} else {
 		a->tried.call = 0;
 	}

@@ -187,11 +187,11 @@ INLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io
 }
 
 /*
- * The current task begins a timed sleep. If it sleeps until the next try of a call that has failed,
- * returns the descriptor of that call; else, or if it has none, PT_NO_FD. Calls that fail are seen
- * from the second such sleep of a target's thread on.
+ * The current task begins a timed sleep, or a pause (is_pause()). If it sleeps until the next try
+ * of a call that has failed, returns the descriptor of that call; else, or if it has none,
+ * PT_NO_FD. Calls that fail are seen from the second such sleep of a target's thread on.
  */
-SEPARATE u32 retried_fd(struct pt_asleep_in *in)
+SEPARATE u32 retried_fd(struct pt_asleep_in *in, u32 pause)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_control *c = the_control();
@@ -205,13 +205,12 @@ SEPARATE u32 retried_fd(struct pt_asleep_in *in)
 		return PT_NO_FD;
 	if (++a->naps >= 2)
 		c->waits.tries = c->waits.window;
-	tried_note(a, switches_of(task));
+	tried_note(a, switches_of(task), pause);
 	if (!a->tried.call)
 		return PT_NO_FD;
 	call = a->tried.call - 1;
 	in->flags |= SLEEPS_RETRIES;
-	if (call == CALL_FLOCK || (call == CALL_FCNTL && (a->tried.args[1] == SET_LOCK ||
-							  a->tried.args[1] == SET_OFD_LOCK)))
+	if (wants_file_lock(&a->tried))
 		in->flags |= SLEEPS_RETRIES_LOCK;
 	return has_descriptor(call) ? a->tried.args[0] : PT_NO_FD;
 }
@@ -225,7 +224,7 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 			bool current, u64 now)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	u32 fd;
+	u32 fd, tried;
 
 	if (task->flags & (FLAG_KTHREAD | FLAG_URING))
 		return false;
@@ -245,8 +244,12 @@ INLINE bool asleep_fill(struct pt_control *c, struct task_struct *task, struct p
 	if (gives_data(regs->orig_ax) && is_queue_full(socket_at(task, regs->di)))
 		in->flags |= SLEEPS_QUEUE_FULL;
 	fd = called_fd(task, regs, BPF_CORE_READ_BITFIELD(task, in_iowait));
-	if (current && is_timed_sleep(regs->orig_ax, regs))
-		fd = retried_fd(in);
+	if (current && is_timed_sleep(regs->orig_ax, regs)) {
+		fd = retried_fd(in, false);
+	} else if (current && is_pause(regs->orig_ax, in->asked)) {
+		tried = retried_fd(in, true);
+		fd = in->flags & SLEEPS_RETRIES ? tried : fd;
+	}
 	if (fd != PT_NO_FD)
 		in->object = object_of_fd(c, task, fd, now);
 	return true;

@@ -370,8 +370,11 @@ enum wait_kind wait_kind_of(const struct wait_facts *f)
 		return kind;
 	if (f->syscall >= 0)
 		kind = f->held_back ? WAIT_HELD_BACK : kind_of_call(f);
+	/* interpreters sleep in a poll() that another thread can end */
+	if (f->retries && f->retries_lock)
+		return WAIT_FILE_LOCK_POLLED;
 	if (kind == WAIT_CLOCK && f->retries)
-		return f->retries_lock ? WAIT_FILE_LOCK_POLLED : WAIT_RETRY;
+		return WAIT_RETRY;
 	if (kind != WAIT_UNKNOWN)
 		return kind;
 	if (io)
