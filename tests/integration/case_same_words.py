@@ -15,9 +15,10 @@ VERBS = ("descend", "walk", "open", "chains", "critical")
 class Row:
     """A target in one situation, and the words that all verbs must say of it."""
 
-    def __init__(self, what, words, target, kind, *arguments, f0="serve", group=None, disk=False, undisturb=True):
+    def __init__(self, what, words, target, kind, *arguments, f0="serve", group=None, disk=False, undisturb=True, but=()):
         self.what, self.words, self.arguments, self.f0, self.group = what, words, (target, 60, kind, *arguments), f0, group
         self.disk, self.undisturb = disk, undisturb
+        self.but = but  # verbs that cannot say the words, or only by chance: see docs/notes/waits.md
 
     @contextlib.contextmanager
     def runs(self):
@@ -100,18 +101,18 @@ ROWS = (
     Row("a frozen cgroup", "stopped by the cgroup freezer", "culprit_host", "freeze", f0="freeze_serve", group=freezer),
     Row("a stopped thread", "stopped", "culprit_host", "stop", FOLDER, f0="stop_serve"),
     Row("a traced thread", "held by a debugger", "culprit_host", "trace", FOLDER, f0="trace_serve"),
-    Row("mmap_lock", "waiting for the address-space lock mmap_lock", "culprit_blame", "smaps"),
-    Row("a lock of the kernel", "waiting for the address-space lock mmap_lock", "culprit_waits", "space"),
+    Row("mmap_lock", "waiting for the address-space lock mmap_lock", "culprit_blame", "smaps", but=("open",)),
+    Row("a lock of the kernel", "waiting for the address-space lock mmap_lock", "culprit_waits", "space", but=("open", "critical")),
     Row("a frozen file system", "waiting for a frozen file system", "culprit_blame", "frozen", disk=True),
     Row("a datagram socket without room", "waiting for room in a datagram socket", "culprit_blame", "dgram"),
-    Row("a polled lock", "sleeping until the next try to get a file lock", "culprit_blame", "polled"),
+    Row("a polled lock", "sleeping until the next try to get a file lock", "culprit_blame", "polled", but=("walk", "open")),
     Row("data held back (Nagle)", "waiting for an answer, own data held back until acknowledged (Nagle)", "culprit_blame", "nagle"),
     Row("a full accept queue", "waiting until a connection is accepted", "culprit_blame", "backlog"),
     Row("a grace period of RCU", "waiting for a grace period of RCU", "culprit_blame", "rcu"),
     Row("a mutex of many threads", "waiting for a lock", "culprit_contended", "mutex"),
     Row("a lock on a file", "waiting for a file lock", "culprit_waits", "flock"),
-    Row("a condition", "waiting for a condition", "culprit_waits", "semaphore"),
-    Row("the end of a thread", "joining a thread", "culprit_waits", "join"),
+    Row("a condition", "waiting for a condition", "culprit_waits", "semaphore", but=("walk",)),
+    Row("the end of a thread", "joining a thread", "culprit_waits", "join", but=("walk",)),
     Row("the end of a child", "waiting for a child", "culprit_waits", "child"),
     Row("a full pipe", "waiting for room in a pipe", "culprit_objects", "full"),
     Row("a local server", "waiting for data from a local socket", "culprit_objects", "unix"),
@@ -120,7 +121,7 @@ ROWS = (
 
 
 def agree(row):
-    said = row.all_verbs()
+    said = row.all_verbs([verb for verb in VERBS if verb not in row.but])
     for verb, text in said.items():
         check(row.words in text, "%s does not say \"%s\": %s" % (verb, row.words, text[:1500]))
 
