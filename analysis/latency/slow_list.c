@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
+#include "analysis/base/short_name.h"
 #include "analysis/session/record_copy.h"
 
-enum { MAX_OPS = 65536, LONG_NS = 1000000 };
+enum { MAX_OPS = 65536, MAX_NAME = 4096, LONG_NS = 1000000 };
 
 /* When an operation was measured. */
 struct measured {
@@ -182,9 +183,19 @@ const struct slow_list_call *slow_list_at(const struct slow_list *l, size_t i)
 	return i < l->nr ? &l->calls[i] : NULL;
 }
 
+/* A function is also meant by its name without parameters, as answers print it. */
 static bool is_named(const struct rec_op *op, const char *name)
 {
-	return !strcmp(op->name, name) || !strcmp(op->label, name) || !strcmp(op->requested, name);
+	struct buf text = {.max = MAX_NAME};
+	bool named =
+	    !strcmp(op->name, name) || !strcmp(op->label, name) || !strcmp(op->requested, name);
+
+	if (!named) {
+		short_name(&text, op->label);
+		named = text.data && !strcmp(text.data, name);
+		buf_release(&text);
+	}
+	return named;
 }
 
 bool slow_list_has_op(const struct slow_list *l, const char *name)
@@ -233,7 +244,9 @@ const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct s
 					     size_t *nr, struct slow_beside *beside)
 {
 	const struct slow_list_call **out = calloc(l->nr + 1, sizeof(*out));
+	const struct rec_op *last = NULL;
 	uint64_t least = UINT64_MAX;
+	bool named = true;
 
 	*nr = 0;
 	*beside = (struct slow_beside){0};
@@ -241,7 +254,11 @@ const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct s
 		struct slow_list_call *c = &l->calls[i];
 		uint64_t far = distance(c, q);
 
-		if (q->op && !is_named(c->op, q->op))
+		if (q->op && c->op != last) {
+			last = c->op;
+			named = is_named(last, q->op);
+		}
+		if (!named)
 			continue;
 		c->seen = share_seen(l, c->op->op);
 		if (!far)

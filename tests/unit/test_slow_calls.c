@@ -257,6 +257,35 @@ static void waits_for_answers_and_for_work(void **state)
 	slow_list_free(l);
 }
 
+/* By its name with and without parameters, as answers print them. */
+static void the_operation_by_its_name(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t calls;
+	} ask[] = {{"Shop::sell(int, char const*)", 1},
+		   {"Shop::sell", 1},
+		   {"_ZN4Shop4sellEiPKc@shop", 1},
+		   {"sell", 0},
+		   {"Shop::sell(int)", 0}};
+	struct slow_list *l = slow_list_new();
+	struct record op = operation(1, LAYER_FUNCTION, "Shop::sell(int, char const*)");
+	size_t nr;
+
+	assert_non_null(l);
+	op.op.name = "_ZN4Shop4sellEiPKc@shop";
+	put(l, op);
+	put(l, operation(2, LAYER_FUNCTION, "buy"));
+	put_call(l, 1, S, 30 * MS, 2 * US);
+	put_call(l, 2, S, 40 * MS, 2 * US);
+	for (size_t i = 0; i < sizeof(ask) / sizeof(ask[0]); i++) {
+		free(pick(l, (struct slow_question){.op = ask[i].name}, &nr));
+		assert_int_equal(nr, ask[i].calls);
+		assert_int_equal(slow_list_has_op(l, ask[i].name), ask[i].calls);
+	}
+	slow_list_free(l);
+}
+
 /* A time means the calls that were open then; with none, the nearest one is named. */
 static void the_calls_of_a_time(void **state)
 {
@@ -350,6 +379,7 @@ int main(void)
 	    cmocka_unit_test(twenty_a_minute_the_slowest),
 	    cmocka_unit_test(the_slowest_first),
 	    cmocka_unit_test(waits_for_answers_and_for_work),
+	    cmocka_unit_test(the_operation_by_its_name),
 	    cmocka_unit_test(the_calls_of_a_time),
 	    cmocka_unit_test(sizes_and_times_of_a_ring),
 	    cmocka_unit_test(times_of_day),
