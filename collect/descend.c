@@ -55,23 +55,6 @@ static void site_unshare(struct collector *c, uint32_t index)
 	s->flags &= ~PT_SITE_OF_DESCENT;
 }
 
-struct function *descend_f0(const struct collector *c)
-{
-	return c->descent ? c->descent->function : NULL;
-}
-
-bool descend_wants_tries(const struct collector *c)
-{
-	/* the program runs in the system calls of all processes */
-	return c->descent && c->descent->slot == kernel_side_control(c->kernel)->tries &&
-	       c->units[UNIT_SYSCALLS].host_ns >= 0;
-}
-
-uint32_t descend_epoch(const struct collector *c)
-{
-	return c->descent ? c->descent->epoch : 0;
-}
-
 /* Release the armed set. f0's own probes stay attached. */
 static void set_release(struct collector *c)
 {

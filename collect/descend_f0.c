@@ -4,6 +4,24 @@
 #include "collect/descend.h"
 #include "collect/descend_state.h"
 #include "collect/kernel_functions.h"
+#include "collect/units.h"
+
+struct function *descend_f0(const struct collector *c)
+{
+	return c->descent ? c->descent->function : NULL;
+}
+
+bool descend_wants_tries(const struct collector *c)
+{
+	/* the program runs in the system calls of all processes */
+	return c->descent && c->descent->slot == kernel_side_control(c->kernel)->tries &&
+	       c->units[UNIT_SYSCALLS].host_ns >= 0;
+}
+
+uint32_t descend_epoch(const struct collector *c)
+{
+	return c->descent ? c->descent->epoch : 0;
+}
 
 uint32_t descend_call_of(const struct collector *c, uint32_t op)
 {

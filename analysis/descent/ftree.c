@@ -54,46 +54,6 @@ uint32_t ftree_function(struct ftree *t, struct rec_code key)
 	return *slot = t->nr_functions++;
 }
 
-static bool sites_make_sense(const struct rec_callees *a)
-{
-	for (uint32_t i = 0; i < a->nr_sites; i++) {
-		if (a->sites[i].kind >= CALLEE_KINDS)
-			return false;
-		if (i && a->sites[i].offset <= a->sites[i - 1].offset)
-			return false;
-	}
-	return true;
-}
-
-int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer)
-{
-	struct function_sites *f = &t->function[function];
-
-	if (f->state == FUNCTION_KNOWN || f->state == FUNCTION_UNREADABLE)
-		return 0;
-	if (answer->error) {
-		f->state = FUNCTION_UNREADABLE;
-		return 0;
-	}
-	if (!sites_make_sense(answer))
-		return -EINVAL;
-	if (t->nr_sites + answer->nr_sites > DESCENT_MAX_CALL_SITES) {
-		f->state = FUNCTION_UNREADABLE;
-		return -ENOSPC;
-	}
-	if (answer->nr_sites) {
-		f->sites = calloc(answer->nr_sites, sizeof(*f->sites));
-		if (!f->sites)
-			return -ENOMEM;
-		memcpy(f->sites, answer->sites, answer->nr_sites * sizeof(*f->sites));
-	}
-	f->nr_sites = answer->nr_sites;
-	f->cut = answer->total > answer->nr_sites;
-	f->state = FUNCTION_KNOWN;
-	t->nr_sites += answer->nr_sites;
-	return 0;
-}
-
 /*
  * Adds an fnode under `parent` (NO_INDEX for f0), behind its other children. Returns its number,
  * -ENOSPC or -ENOMEM.

@@ -1,11 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Adds call sites to a function of the ftree whose sites were known before. */
+/* The call sites of the functions of the ftree. */
 #include "analysis/base/array.h"
 #include "analysis/descent/ftree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool sites_make_sense(const struct rec_callees *a)
+{
+	for (uint32_t i = 0; i < a->nr_sites; i++) {
+		if (a->sites[i].kind >= CALLEE_KINDS)
+			return false;
+		if (i && a->sites[i].offset <= a->sites[i - 1].offset)
+			return false;
+	}
+	return true;
+}
+
+int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer)
+{
+	struct function_sites *f = &t->function[function];
+
+	if (f->state == FUNCTION_KNOWN || f->state == FUNCTION_UNREADABLE)
+		return 0;
+	if (answer->error) {
+		f->state = FUNCTION_UNREADABLE;
+		return 0;
+	}
+	if (!sites_make_sense(answer))
+		return -EINVAL;
+	if (t->nr_sites + answer->nr_sites > DESCENT_MAX_CALL_SITES) {
+		f->state = FUNCTION_UNREADABLE;
+		return -ENOSPC;
+	}
+	if (answer->nr_sites) {
+		f->sites = calloc(answer->nr_sites, sizeof(*f->sites));
+		if (!f->sites)
+			return -ENOMEM;
+		memcpy(f->sites, answer->sites, answer->nr_sites * sizeof(*f->sites));
+	}
+	f->nr_sites = answer->nr_sites;
+	f->cut = answer->total > answer->nr_sites;
+	f->state = FUNCTION_KNOWN;
+	t->nr_sites += answer->nr_sites;
+	return 0;
+}
 
 /* Makes room for one more call site in the bits of an fnode. Returns 0 or -ENOMEM. */
 static int grow_bits(struct fnode *n, uint32_t nr)

@@ -74,6 +74,18 @@ int descent_take_saved_profile(struct descent *d, const struct rec_profile *save
 	return 0;
 }
 
+/* Can this saved fnode, which is not f0, have a place in this descent? */
+static bool is_restorable(const struct descent *d, const struct rec_fnode *saved)
+{
+	uint32_t parent = d->restored[saved->parent];
+
+	/* a host on which the kernel is not probed */
+	if (saved->callee.module == REC_KERNEL_MODULE && !armed_set_goes_into_kernel(&d->ask))
+		return false;
+	return parent != NO_INDEX && saved->site.module &&
+	       d->tree.node[parent].depth < DESCENT_MAX_DEPTH;
+}
+
 int descent_restore(struct descent *d, const struct rec_fnode *saved)
 {
 	uint32_t parent = NO_INDEX;
@@ -92,15 +104,10 @@ int descent_restore(struct descent *d, const struct rec_fnode *saved)
 	} else if (saved->node && d->restored[saved->node] != NO_INDEX) {
 		return -EINVAL;
 	}
-	/* a host on which the kernel is not probed */
-	if (saved->node && saved->callee.module == REC_KERNEL_MODULE &&
-	    !armed_set_goes_into_kernel(&d->ask))
-		return -EINVAL;
 	if (saved->node) {
-		parent = d->restored[saved->parent];
-		if (parent == NO_INDEX || !saved->site.module ||
-		    d->tree.node[parent].depth >= DESCENT_MAX_DEPTH)
+		if (!is_restorable(d, saved))
 			return -EINVAL;
+		parent = d->restored[saved->parent];
 	} else if (saved->callee.module != d->ask.function.module ||
 		   saved->callee.offset != d->ask.function.offset) {
 		return -EINVAL;

@@ -75,7 +75,7 @@ enum sleep_flags {
 	 * `about` says which call, `name` on what */
 	SLEEP_RETRIES = 1 << 6,
 	SLEEP_RETRIES_LOCK = 1 << 7, /* the same: for a lock on a file that `holder` has */
-	SLEEP_AS_CLIENT = 1 << 8, /* of a kept call: it polls one connection, as its client */
+	SLEEP_AS_CLIENT = 1 << 8,    /* of a kept call: it polls one connection, as its client */
 };
 
 /*

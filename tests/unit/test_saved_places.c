@@ -67,11 +67,10 @@ static void take_name(struct descent_driver *d, uint32_t module, uint64_t offset
 
 static void take_kernel(struct descent_driver *d, const char *release)
 {
-	driver_take(d, &(struct record){.type = REC_META,
-					.meta = {.version = "1",
-						 .host = "db1",
-						 .kernel = release,
-						 .boot_id = ""}});
+	driver_take(d,
+		    &(struct record){
+			.type = REC_META,
+			.meta = {.version = "1", .host = "db1", .kernel = release, .boot_id = ""}});
 }
 
 static struct descent_driver *saved, *live;

@@ -496,6 +496,5 @@ int options_parse_from(struct options *o, const struct options *defaults, int ar
 		return err;
 	if (!o->interval_s)
 		o->interval_s = default_interval_s(o);
-	err = check(o, error, error_size);
-	return err ? err : when_check(o, error, error_size);
+	return check(o, error, error_size) ?: when_check(o, error, error_size);
 }

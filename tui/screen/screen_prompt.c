@@ -367,7 +367,8 @@ void screen_menu_key(struct screen *s, int key)
 		return;
 	switch (request) {
 	case REQUEST_TOGGLE:
-		toggle_layer(s, key >= '1' && key < '1' + LAYER_MAX ? key - '1' : s->menu_list.selected);
+		toggle_layer(s, key >= '1' && key < '1' + LAYER_MAX ? key - '1'
+								    : s->menu_list.selected);
 		break;
 	case REQUEST_ACCEPT:
 	case REQUEST_CANCEL:
