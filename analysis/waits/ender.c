@@ -106,7 +106,7 @@ static void by_task(struct waits *w, const struct waking *k, const struct trace 
 	out->task = k->current;
 	by_worker(w, k, out);
 	if (out->kind == ENDER_TASK && stack && stack->hints & HINT_SIGNAL)
-		out->number = 1;
+		out->number = stack->hints & HINT_CHILD ? SIGNAL_OF_CHILD : SIGNAL_OTHER;
 }
 
 void ender_find(struct waits *w, const struct waking *k, struct wait_cause *out)

@@ -119,6 +119,7 @@ static const struct {
     {"netif_rx", HINT_SENDS},
     {"__send_signal", HINT_SIGNAL},
     {"signal_wake_up_state", HINT_SIGNAL},
+    {"do_notify_parent", HINT_CHILD},
     {"asm_sysvec_", HINT_INTERRUPT},
     {"sysvec_", HINT_INTERRUPT},
     {"common_interrupt", HINT_INTERRUPT},

@@ -189,6 +189,7 @@ enum wait_hint {
 	HINT_HUGE_PAGE = 1 << 27,
 	HINT_SUBMIT = 1 << 28, /* hands requests for I/O to a device */
 	HINT_OWNED = 1 << 29,  /* the lock has an owner that can be read */
+	HINT_CHILD = 1 << 30,  /* tells its parent that it has ended, by a signal and otherwise */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */

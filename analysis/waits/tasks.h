@@ -16,6 +16,9 @@ enum {
 	FIRST_TASK
 };
 
+/* Did the task that ended a sleep send a signal? That of a child tells that it has ended. */
+enum sent_signal { SIGNAL_NONE, SIGNAL_OTHER, SIGNAL_OF_CHILD };
+
 /* Who ended a sleep. */
 struct wait_cause {
 	uint64_t start_ns; /* of a request: submitted */
@@ -23,7 +26,7 @@ struct wait_cause {
 	uint32_t task;	   /* the waker; of work: the worker */
 	uint32_t object;   /* REC_OBJECT */
 	uint32_t next;	   /* of work: who queued it (waits_context()); 0: not known */
-	uint16_t number;   /* of an interrupt or handler; of a task: 1 if it sent a signal */
+	uint16_t number;   /* of an interrupt or handler; of a task: enum sent_signal */
 	uint8_t kind;	   /* enum wait_ender */
 	uint8_t bracket;   /* enum bracket_kind: what `number` is of */
 };

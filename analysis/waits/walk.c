@@ -447,6 +447,15 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 	}
 }
 
+/* Did a signal end the sleep that was not sent to end it? SIGCHLD wakes who waits for a child just
+ * before the child's end does. */
+static bool is_ended_by_signal(const struct segment *s)
+{
+	if (s->cause.kind != ENDER_TASK || !s->cause.number || s->kind == WAIT_TRACED)
+		return false;
+	return s->cause.number != SIGNAL_OF_CHILD || s->kind != WAIT_CHILD;
+}
+
 void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment *s, uint64_t lo,
 		  uint64_t hi, unsigned int notes)
 {
@@ -473,7 +482,7 @@ void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment 
 	case SEGMENT_SLEEP:
 		if (!s->cause.kind)
 			notes |= NOTE_STILL;
-		if (s->cause.kind == ENDER_TASK && s->cause.number && s->kind != WAIT_TRACED)
+		if (is_ended_by_signal(s))
 			notes |= NOTE_SIGNAL;
 		node = walk_layer(k, parent, s, notes);
 		walk_cause(k, node, s, &s->cause, lo, hi);

@@ -655,6 +655,31 @@ static void test_signal(void **state)
 	}
 }
 
+/* SIGCHLD wakes a parent just before the end of its child does: it has waited for the child. Any
+ * other wait was ended by the signal. */
+static void test_signal_of_a_child(void **state)
+{
+	static const struct sim_op script[] = {
+	    {RUN, 1 * MS}, {WAIT, 1, HOW_CHILD}, {RUN, 1 * MS}, {WAIT, 1, HOW_POLL}, {EXIT}};
+	static const struct sim_op child[] = {{RUN, 9 * MS}, {SIGCHLD_SENT}, {POST, 1},
+					      {RUN, 5 * MS}, {SIGCHLD_SENT}, {POST, 1},
+					      {EXIT}};
+	unsigned int children = 0;
+
+	sim_begin(&sim, 2);
+	sim_task(&sim, "shell", TARGET, 0, script);
+	sim_task(&sim, "child", 0, 1, child);
+	play(30 * MS, 2);
+	expect_layer("shell", WAIT_EVENTS, NOTE_SIGNAL);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		if (chains.nodes[i].layer.kind != WAIT_CHILD)
+			continue;
+		children++;
+		assert_false(chains.nodes[i].layer.notes & NOTE_SIGNAL);
+	}
+	assert_true(children > 0);
+}
+
 /* A packet wakes "job" in a soft interrupt that runs in `worker`, with this stack. */
 static void soft_in(uint32_t stack)
 {
@@ -812,6 +837,7 @@ int main(void)
 	    CASE(test_join),
 	    CASE(test_joins),
 	    CASE(test_signal),
+	    CASE(test_signal_of_a_child),
 	    CASE(test_soft_by_chance),
 	    CASE(test_samples),
 	    CASE(test_started),

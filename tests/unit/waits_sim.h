@@ -80,9 +80,10 @@ enum sim_code {
 	FINISH,	 /* work item */
 	FORK,	 /* task */
 	EXIT,
-	SIGNAL, /* the next waking is by a signal */
-	SAMPLE, /* stack: the profiler hits here */
-	LOOP,	/* times */
+	SIGNAL,	      /* the next waking is by a signal */
+	SIGCHLD_SENT, /* the same: by that of a child that ends */
+	SAMPLE,	      /* stack: the profiler hits here */
+	LOOP,	      /* times */
 	NEXT,
 	UNTIL, /* semaphore: goes back to LOOP unless it has a token */
 };
@@ -234,7 +235,7 @@ static inline void sim_name(struct sim *s, enum bracket_kind kind, uint32_t numb
 }
 
 /* stacks of wakers */
-enum { STACK_SIGNAL = 90, STACK_SENDS, STACK_BY_CHANCE };
+enum { STACK_SIGNAL = 90, STACK_CHILD, STACK_SENDS, STACK_BY_CHANCE };
 enum {
 	TIMER_SLEEP = 1,
 	TIMER_PROCESS = 2,
@@ -305,6 +306,7 @@ static inline void sim_begin(struct sim *s, uint32_t nr_cpus)
 	for (uint32_t i = 0; i < SIM_HOWS; i++)
 		sim_trace(s, 100 + i, sim_sleeps[i].kernel);
 	sim_trace(s, STACK_SIGNAL, "kill_pid_info;do_send_sig_info;__send_signal_locked");
+	sim_trace(s, STACK_CHILD, "do_exit;do_notify_parent;__send_signal_locked;complete_signal");
 	sim_trace(s, STACK_SENDS,
 		  "tcp_sendmsg;__dev_queue_xmit;__local_bh_enable_ip;do_softirq;net_rx_action");
 	sim_trace(s, STACK_BY_CHANCE,
@@ -718,7 +720,8 @@ static inline bool sim_step(struct sim *s, int i)
 		sim_enqueue(s, (int)op->a);
 		return true;
 	case SIGNAL:
-		s->waker_stack = STACK_SIGNAL;
+	case SIGCHLD_SENT:
+		s->waker_stack = op->code == SIGNAL ? STACK_SIGNAL : STACK_CHILD;
 		t->pc++;
 		return true;
 	case SAMPLE: {
