@@ -46,6 +46,14 @@ def one_pipe():
     equal("cause", call["paths"][0]["cause"]["kind"], "wait")
 
 
+@live("one poll of a client for its answer is kept, and why does not leave it out")
+def one_answer():
+    call = why(planted("answer"), "--slowest", 1)[0]
+    equal("operation", call["op"], "syscall:poll")
+    between("latency", call["latency_ns"], 250e6, 60e9)
+    equal("cause", call["paths"][0]["cause"]["kind"], "wait")
+
+
 @live("one call of a function that sleeps is kept, and why says so")
 def one_function():
     call = why(planted("sleep", "-f", "work"), "--slowest", 1)[0]

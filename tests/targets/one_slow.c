@@ -5,16 +5,20 @@
  *   sleep  nanosleep()
  *   lock   pthread_mutex_lock(): another thread holds the lock while it sleeps
  *   pipe   read() from a pipe into which another thread writes 100 ms later than usual
+ *   answer poll() of a TCP connection, as its client, to which that thread writes
  * The calls before and after it take microseconds. Runs until standard input ends.
  */
 #include "target.h"
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 static const uint64_t SLOW_NS = 300000000, PAUSE_NS = 500000;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2], asks[2];
+static bool polls;
 
 static void *hold(void *arg)
 {
@@ -52,20 +56,40 @@ static void prepare(const char *cause)
 		if (read(asks[0], &c, 1) != 1)
 			die("read");
 	}
-	if (!strcmp(cause, "pipe"))
+	if (!strcmp(cause, "pipe") || !strcmp(cause, "answer"))
 		start(write_late);
 	else if (write(ends[1], "x", 1) != 1)
 		die("write");
 }
 
+/* The ends of a TCP connection in place of those of a pipe. */
+static void connect_ends(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int listens = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t n = sizeof(at);
+
+	ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(listens, (struct sockaddr *)&at, n) || listen(listens, 1) ||
+	    getsockname(listens, (struct sockaddr *)&at, &n) ||
+	    connect(ends[0], (struct sockaddr *)&at, n))
+		die("connect");
+	ends[1] = accept4(listens, NULL, NULL, SOCK_CLOEXEC);
+	if (ends[1] < 0)
+		die("accept4");
+}
+
 WATCHED void work(uint64_t slow_ns)
 {
+	struct pollfd p = {.fd = ends[0], .events = POLLIN};
 	char c;
 
 	if (slow_ns)
 		sleep_ns(slow_ns);
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
+	if (polls && poll(&p, 1, -1) != 1)
+		die("poll");
 	if (read(ends[0], &c, 1) != 1)
 		die("read");
 	KEEP(&c);
@@ -90,8 +114,11 @@ int main(int argc, char **argv)
 
 	target_begin(&argc, &argv);
 	cause = argc > 1 ? argv[1] : "sleep";
+	polls = !strcmp(cause, "answer");
 	if (pipe2(ends, O_CLOEXEC) || pipe2(asks, O_CLOEXEC))
 		die("pipe2");
+	if (polls)
+		connect_ends();
 	target_go();
 	while (!over) {
 		bool now = is_asked(&over);
