@@ -89,12 +89,16 @@ INLINE void act_behind(struct pt_act *a, u32 slot)
 		at = size ? block_address(a, &list->block[i]) : 0;
 		/* older verifiers need the comparison of the very number that is used */
 		HIDE(size);
+		if (at)
+			count_hit(PT_READS);
 		if (!at || size > PT_BLOCK || bpf_probe_read_user(a->blocks[i], size, (void *)at))
 			continue;
 		a->arg_mask |= PT_ACT_BLOCK0 << i;
 	}
 	size = list->text.size;
 	at = size ? block_address(a, &list->text) : 0;
+	if (at)
+		count_hit(PT_READS);
 	if (at && list->text.is_pointer && bpf_probe_read_user(&at, sizeof(at), (void *)at))
 		return;
 	size++;

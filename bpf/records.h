@@ -498,9 +498,10 @@ enum pt_counter {
 	PT_HIT_WAITS_OTHER, /* the same tracepoints, of other tasks */
 	PT_WAITS_NS,	    /* not a number of hits: time in the programs at PT_HIT_WAITS */
 	PT_HIT_KERNEL,
+	PT_READS, /* not a number of hits: reads of what is behind arguments */
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
-	PT_COUNTERS_ROOM = 16,	   /* of a CPU: whole cache lines */
+	PT_COUNTERS_ROOM = 24,	   /* of a CPU: whole cache lines */
 };
 
 /* Interrupt numbers above those of hardware lines. */

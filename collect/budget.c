@@ -129,7 +129,7 @@ uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *oth
 	       n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) + n[PT_HIT_COLD] * c->cost.cold +
 	       n[PT_HIT_SYSCALL] * c->cost.syscall +
 	       (n[PT_HIT_SCHED] + n[PT_HIT_BLOCK] + n[PT_HIT_LOCK]) * c->cost.sched +
-	       n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2;
+	       n[PT_WAITS_NS] + n[PT_HIT_WAITS] * c->cost.sched / 2 + n[PT_READS] * MEMBER_READ_NS;
 }
 
 uint64_t budget_timed(const struct collector *c)

@@ -59,7 +59,7 @@ static void site_write(struct collector *c, struct function *f, const struct fun
 		s->start_cfa = (pt_s32)r->cfa;
 		s->arg_mask = r->args;
 		s->flags = (s->flags & PT_SITE_OF_DESCENT) | PT_SITE_START | PT_SITE_READ_RET |
-			   (f->reads_members ? PT_SITE_BEHIND : 0) | site_flags(r);
+			   (f->reads ? PT_SITE_BEHIND : 0) | site_flags(r);
 		/* before the call instruction there is no return address on the stack: compute
 		 * it */
 		s->call_bytes =
@@ -410,6 +410,8 @@ static void arm_carry_out(struct collector *c, struct function *f, const struct 
 		f->exits_dropped = false;
 		f->exits_wait = exits_should_wait(c, f);
 	}
+	if (moved) /* the front asks anew, by what it knows of the new file */
+		f->reads = 0;
 	function_sites_write(c, f);
 	if (!err && (fresh || f->state == FUNCTION_ON))
 		err = sites_attach(c, f, from);

@@ -11,6 +11,7 @@
 #include "analysis/session/record.h"
 #include "collect/attach.h"
 
+struct pt_site;
 struct collector;
 struct pt_record_sample;
 
@@ -70,7 +71,7 @@ struct function {
 	bool hopeless;		   /* every site was refused */
 	bool patched;		   /* the code at a site differs from its file */
 	bool exits_dropped, keep_exits;
-	bool reads_members; /* values behind arguments, at its starts */
+	uint32_t reads; /* of what is behind arguments, at its starts */
 	struct member_place {
 		uint32_t block, at, size; /* at: the byte in the block; size 0: no member */
 	} members[SAMPLE_MEMBERS];
@@ -95,6 +96,8 @@ void function_arm(struct collector *c, const struct req_arm *arm);
 void function_disarm(struct collector *c, uint32_t op);
 /* Carry out REQ_MEMBERS: read values behind the arguments of a function. */
 void function_members(struct collector *c, const struct req_members *req);
+/* What these reads cost at each hit of a site, ns. */
+uint64_t site_reads_ns(const struct function *f, const struct pt_site *s);
 /* Take the members out of the blocks of a sample of the function. */
 void function_members_take(const struct function *f, const struct pt_record_sample *from,
 			   struct rec_sample *to);

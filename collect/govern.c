@@ -73,7 +73,8 @@ uint64_t function_allowance(const struct collector *c, const struct function *f,
 {
 	/* each call that begins will also cost a hit at its end */
 	uint64_t ns = f->credit_ns > BURST_NS ? (uint64_t)f->credit_ns : BURST_NS,
-		 price = budget_hit_ns(c, class) + budget_hit_ns(c, SITE_EMULATED);
+		 price = budget_hit_ns(c, class) + budget_hit_ns(c, SITE_EMULATED) +
+			 f->reads * MEMBER_READ_NS;
 	uint64_t hits = ns / (price ? price : 1);
 
 	if (budget_is_unlimited(c))
@@ -109,7 +110,7 @@ static uint64_t function_spending(struct collector *c, struct function *f)
 		s->seen = (uint32_t)now;
 		replaced_tell(c, f, s);
 		hits += more;
-		cost += more * budget_hit_ns(c, f->sites[i].site.class);
+		cost += more * (budget_hit_ns(c, f->sites[i].site.class) + site_reads_ns(f, s));
 		s->fuse = now + function_allowance(c, f, f->sites[i].site.class);
 	}
 	f->hits_seen += hits;

@@ -65,9 +65,14 @@ static void members_place(struct function *f, const struct req_members *req, str
 			    req->members[i].offset - list->block[f->members[i].block].offset;
 }
 
-static void starts_mark(struct collector *c, struct function *f, bool reads)
+uint64_t site_reads_ns(const struct function *f, const struct pt_site *s)
 {
-	f->reads_members = reads;
+	return s->flags & PT_SITE_BEHIND ? (uint64_t)f->reads * MEMBER_READ_NS : 0;
+}
+
+static void starts_mark(struct collector *c, struct function *f, uint32_t reads)
+{
+	f->reads = reads;
 	for (unsigned int i = 0; i < f->nr_sites; i++) {
 		struct pt_site *s = &kernel_side_sites(c->kernel)[f->sites[i].index];
 
@@ -84,17 +89,22 @@ void function_members(struct collector *c, const struct req_members *req)
 {
 	struct function *f = function_by_op(c, req->op);
 	struct pt_behind list = {0};
+	uint32_t reads = 0;
 
 	if (!f || c->options->no_values)
 		return;
-	starts_mark(c, f, false);
+	starts_mark(c, f, 0);
 	members_place(f, req, &list);
 	if (can_be_read(&req->text, PT_TEXT))
 		list.text = (struct pt_block){.argument = req->text.argument,
 					      .offset = req->text.offset,
 					      .size = req->text.size,
 					      .is_pointer = req->text.is_pointer != 0};
-	starts_mark(c, f, !kernel_side_behind(c->kernel, f->slot, &list));
+	for (uint32_t i = 0; i < PT_BLOCKS; i++)
+		reads += list.block[i].size != 0;
+	reads += list.text.size != 0;
+	if (reads && !kernel_side_behind(c->kernel, f->slot, &list))
+		starts_mark(c, f, reads);
 }
 
 void function_members_take(const struct function *f, const struct pt_record_sample *from,

@@ -17,7 +17,7 @@ void cost_send(struct collector *c, uint64_t now)
 		n[i] -= c->account.hits_before[i];
 	cost->at_ns = now - c->start_ns;
 	for (unsigned int i = 0; i < PT_COUNTERS; i++)
-		cost->hits += i == PT_HIT_COLD || i == PT_WAITS_NS ? 0 : n[i];
+		cost->hits += i == PT_HIT_COLD || i == PT_WAITS_NS || i == PT_READS ? 0 : n[i];
 	cost->ns = budget_cost(c, n, &cost->other_ns) + cost->other_ns;
 	cost->hits += kernel_side_control(c->kernel)->snapshots_done;
 	cost->attach_ns = c->budget.attach_ns;
