@@ -14,6 +14,9 @@ struct pt_past {
 	char preempt_comm[PT_COMM];
 };
 
+/* What a thread did while another one waited for it. */
+enum pt_did { PT_DID_UNKNOWN = 0, PT_DID_RUN, PT_DID_SLEEP, PT_DID_WAIT_FOR_CPU };
+
 /* A system call that failed in a way in which the next try may succeed. */
 struct pt_tried {
 	pt_u32 call;  /* number + 1; 0: none */
@@ -89,6 +92,38 @@ struct pt_object {
 struct pt_sought {
 	pt_u64 inode;
 	pt_u32 network, port, address, spare;
+};
+
+/* A bit of pt_act.arg_mask, always with PT_ACT_OUTSIDE: the begin of the call was not seen. */
+#define PT_ACT_FOUND (1u << 29)
+
+/*
+ * A call that the collector has found open in a thread that does not run (collect/keep_open.c). The
+ * program on_found() follows it from there on, if the thread has not run since.
+ */
+struct pt_found {
+	pt_u32 tid, slot;
+	pt_u64 switches; /* of the thread; see struct pt_task_now */
+	pt_u64 cfa, ret; /* of the call; its return address */
+	pt_u64 since;	 /* when the thread left its CPU */
+	pt_u64 woken;	 /* since when it waits for a CPU; 0: it sleeps */
+	pt_u64 asked;	 /* as in struct pt_asleep; so are the next ones */
+	pt_u32 fd, words[PT_FUTEX_WORDS];
+	/* the answer: */
+	pt_u32 state; /* enum pt_found_state */
+	pt_u32 spare;
+	/* Of the call; at the latest, if state is PT_FOUND_LATE. Also asked with: of a call that
+	 * was found before; 0: none. */
+	pt_u64 start;
+};
+/* The epoch of a stack of a thread that has run for a while without a switch, in no followed call.
+ */
+#define PT_RUNNING_EPOCH 0xfffffffe
+enum pt_found_state {
+	PT_FOUND_GONE = 0, /* the thread has run meanwhile */
+	PT_FOUND_FOLLOWED, /* the call was seen to begin, and is followed already */
+	PT_FOUND_AGAIN,	   /* it was seen to begin, and is followed again from now on */
+	PT_FOUND_LATE,	   /* its begin was not seen */
 };
 
 #endif

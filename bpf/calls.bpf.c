@@ -106,6 +106,8 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 INLINE void activation_close(struct pt_control *c, struct pt_act_key *key, struct pt_act *a,
 			     const u64 *ret, u64 now, u32 tid)
 {
+	if (a->arg_mask & PT_ACT_FOUND && a->tid == tid)
+		descent_end(c, key->slot, key->cfa, a->start, now);
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
 		activation_count(c, key, a, ret, now, tid);
 	act_state(a, 0);
@@ -388,6 +390,8 @@ int on_site(struct pt_regs *ctx)
 	return site_hit(ctx);
 }
 
+enum { BREAK_NS = 1500 }; /* assumed cost of a breakpoint that is hit by another call */
+
 /*
  * A hardware breakpoint at the return address of one open call, in its thread only. It shows
  * the end of a slow call after a burst, when no probe is attached.
@@ -406,6 +410,8 @@ int on_break(struct bpf_perf_event_data *ctx)
 	key.slot = (u32)bpf_get_attach_cookie(ctx);
 	if (activation_end(c, &key, ctx->regs.ax, true, now, (u32)id))
 		record_send(c, PT_RECORD_CLOSED, key.slot, id >> 32, (u32)id, ctx->regs.ip);
+	else
+		__sync_fetch_and_add(&c->snapshot_ns, BREAK_NS);
 	return 0;
 }
 

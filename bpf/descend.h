@@ -417,26 +417,18 @@ INLINE void callees_send(struct pt_control *c, struct pt_descent *d)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
-INLINE void descent_start(struct pt_control *c, const struct descent_call *call, u32 tid,
-			  struct pt_snapshot *snap)
+/* The call has begun at `start`, when the counters of its thread were `snap`; `t` may be NULL. */
+INLINE void descent_fill(struct pt_control *c, struct pt_descent *d,
+			 const struct descent_call *call, struct pt_thread *t,
+			 struct pt_snapshot *snap, u64 start)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_descent *d =
-	    bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct pt_thread *t;
-
-	if (!d)
-		return;
-	if (is_within(c, task, d, call))
-		return;
 	d->active = 0;
 	d->key = call->key;
 	d->goroutine = call->goroutine;
 	d->cfa = call->cfa;
 	d->depth = 0;
 	d->cost = d->sampled = 0;
-	d->start = bpf_ktime_get_ns();
+	d->start = start;
 	d->nr_callees = 0;
 	d->slot = call->slot;
 	d->is_call = call->is_call;
@@ -450,7 +442,7 @@ INLINE void descent_start(struct pt_control *c, const struct descent_call *call,
 	d->burst = c->descend_burst;
 	d->record.call++;
 	d->record.hits = 0;
-	t = bpf_map_lookup_elem(&threads, &tid);
+	d->record.late = 0;
 	if (t) {
 		d->preempt_ns = t->preempt_ns;
 		d->irq_ns = t->irq_ns;
@@ -462,6 +454,19 @@ INLINE void descent_start(struct pt_control *c, const struct descent_call *call,
 	d->work.doing = 0;
 	d->record.handlers = 0;
 	d->active = 1;
+}
+
+/* A call of f0 begins. If f0 calls itself, only the outermost call counts. */
+INLINE void descent_start(struct pt_control *c, const struct descent_call *call, u32 tid,
+			  struct pt_snapshot *snap)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_descent *d =
+	    bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!d || is_within(c, task, d, call))
+		return;
+	descent_fill(c, d, call, bpf_map_lookup_elem(&threads, &tid), snap, bpf_ktime_get_ns());
 }
 
 /* Send the call; slot, begin and latencies are in the record. */

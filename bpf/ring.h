@@ -64,7 +64,7 @@ struct pt_record_call {
 	pt_u64 latency;	       /* latency without the cost of probes, ns */
 	struct pt_snapshot delta;
 	pt_u32 known; /* enum sample_known */
-	pt_u32 spare;
+	pt_u32 late; /* 1: its begin was not seen: `at` is when the thread left its CPU inside it */
 	pt_u64 preempt_ns, irq_ns;
 	pt_u32 irq_number;
 	pt_u32 call;	/* number of the call; ignore sums with another number */
@@ -220,15 +220,17 @@ struct pt_task_now {
 	pt_u64 cpu_ns, runq_ns;
 	pt_u64 ran_ns; /* when it last ran, on the same clock as clock_ns; 0: not known */
 	pt_u64 clock_ns;
+	pt_u64 queued_ns; /* when it began to wait for a CPU; 0: it does not, or not known */
 	pt_u64 regs[PT_REGS];
 	pt_u64 kernel[PT_SNAPSHOT_KERNEL];
 	char comm[PT_COMM];
 	struct pt_object object; /* of a Unix socket, or of what a poll() or select() waits for */
-	pt_u32 throttled, spare; /* runnable, but a CPU quota is used up: ... */
+	pt_u32 throttled;	 /* runnable, but a CPU quota is used up: ... */
 	struct pt_quota quota;	 /* ... this one */
 	struct pt_kernel_work memory; /* the group and the limit of its memory; limit 0: none */
-	pt_u64 started_ns;	      /* on the monotonic clock */
-	pt_u64 faults;		      /* page faults so far */
+	pt_u32 on_cpu;
+	pt_u64 started_ns; /* on the monotonic clock */
+	pt_u64 faults;	   /* page faults so far */
 	/* of the first thread of a process: what threads of the process used that have ended */
 	pt_u64 ended_cpu_ns, ended_faults;
 	struct pt_replaced replaced;

@@ -365,6 +365,7 @@ int on_task(struct bpf_iter__task *ctx)
 	r->tgid = task->tgid;
 	r->tid = task->pid;
 	r->state = BPF_CORE_READ(task, __state);
+	r->on_cpu = task->on_cpu;
 	r->switches = task->nvcsw + task->nivcsw;
 	usage_fill(r, task);
 	r->throttled = !r->state && is_throttled(task);
@@ -372,6 +373,9 @@ int on_task(struct bpf_iter__task *ctx)
 		fill_quota_of(&r->quota, task);
 	r->ran_ns = ran_until(task);
 	r->clock_ns = ran_until(bpf_get_current_task_btf());
+	r->queued_ns = 0;
+	if (bpf_core_field_exists(task->sched_info.last_queued) && !r->state)
+		r->queued_ns = task->sched_info.last_queued;
 	r->runq_ns = waited_for_cpu(task, r->clock_ns);
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	r->nr_kernel = 0;

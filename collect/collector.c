@@ -17,6 +17,7 @@
 #include "collect/functions.h"
 #include "collect/guard.h"
 #include "collect/keep.h"
+#include "collect/keep_open.h"
 #include "collect/kernel_functions.h"
 #include "collect/kernel_names.h"
 #include "collect/kernel_symbols.h"
@@ -56,7 +57,7 @@ enum {
 struct collector_loop {
 	struct collector *c;
 	uint64_t go_by; /* -- CMD starts then even without REQ_GO */
-	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_alive;
+	uint64_t next_ring, next_govern, next_tokens, next_snapshots, next_keep, next_alive;
 	bool going;	    /* the measurement has begun */
 	uint64_t early;	    /* ns that timers may run earlier than planned */
 	bool waiting;	    /* waits for REQ_TARGET */
@@ -302,6 +303,8 @@ static int timeout_ms(const struct collector_loop *l, uint64_t now)
 		next = l->next_tokens;
 	if (l->next_snapshots < next && can_take_snapshots(l))
 		next = l->next_snapshots;
+	if (l->next_keep < next)
+		next = l->next_keep;
 	return next <= now ? 0 : (int)((next - now + MS - 1) / MS);
 }
 
@@ -363,6 +366,8 @@ static void timers(struct collector_loop *l)
 	}
 	if (now >= l->next_snapshots && can_take_snapshots(l))
 		l->next_snapshots = snapshots_turn(c, now);
+	if (now >= l->next_keep)
+		l->next_keep = keep_open_turn(c, now);
 	learn_turn(c, now);
 	if (!l->going && !l->waiting && now >= l->go_by)
 		go(l);

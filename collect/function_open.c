@@ -26,7 +26,9 @@ static void drop_slot(void *ctx, uint32_t index, const struct pt_act *a)
 {
 	struct drop_walk *w = ctx;
 
-	if (a->key.slot != w->f->slot || !kernel_side_activation_drop(w->c->kernel, index, a))
+	/* a breakpoint of its own waits for the end of a call that was found */
+	if (a->key.slot != w->f->slot || a->arg_mask & PT_ACT_FOUND ||
+	    !kernel_side_activation_drop(w->c->kernel, index, a))
 		return;
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
 		w->f->censored++;

@@ -11,6 +11,7 @@
 #include "collect/attach.h"
 #include "collect/descend_state.h"
 #include "collect/functions.h"
+#include "collect/keep_open.h"
 #include "collect/kernel_symbols.h"
 #include "collect/kernel_work.h"
 #include "collect/snapshot_ports.h"
@@ -78,6 +79,8 @@ void keep_clocks(struct collector *c, bool run)
 	if (!c->keeping)
 		return;
 	clocks_release(&c->keeping->clocks);
+	if (!run)
+		keep_open_release(c);
 	if (run)
 		clocks_attach(&c->keeping->clocks, kernel_side_program(c->kernel, PROGRAM_SAMPLE),
 			      control->nr_cpus, KEEP_HZ);
@@ -122,13 +125,26 @@ void keep_resume(struct collector *c)
 
 void keep_burst_begins(struct collector *c)
 {
-	if (c->keeping)
-		kernel_side_control(c->kernel)->descend_burst++;
+	if (!c->keeping)
+		return;
+	kernel_side_control(c->kernel)->descend_burst++;
+	keep_open_again(c);
 }
 
 void keep_sleep(struct collector *c, const struct pt_record_sleep *r)
 {
 	c->keeping->pending[c->keeping->next++ % PENDING] = *r;
+}
+
+bool keep_has_sleep(const struct collector *c, uint32_t tid, uint64_t since, uint64_t *until)
+{
+	const struct keeping *k = c->keeping;
+	const struct pt_record_sleep *found = find_first(
+	    i, k->pending, PENDING, k->pending[i].head.tid == tid && k->pending[i].since == since);
+
+	if (found)
+		*until = found->head.at;
+	return found;
 }
 
 void keep_stack(struct collector *c, const struct pt_record_stack *r)
@@ -298,6 +314,7 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 
 	if (r->head.slot >= PT_SLOTS || r->epoch != SLOW_CALL_EPOCH)
 		return;
+	keep_open_tell(c, r);
 	/* the first call of a system call may be a slow one */
 	slots_announce(c);
 	if (!c->slots[r->head.slot].op)
@@ -313,12 +330,15 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 	slow->nr_sleeps = sleeps_take(c, r, slow->call.op, &kept);
 	slow->sleeps = kept.sleeps;
 	stacks_look(c->keeping, r, slow);
+	slow->missing |= keep_open_looks(c, r->head.slot) ? SLOW_LOOKED : 0;
+	slow->missing |= r->late ? SLOW_BEGIN | SLOW_UNCHECKED : 0;
 	send_record(c, &rec);
 	stacks_tell(c, r, slow);
 }
 
 void keep_release(struct collector *c)
 {
+	keep_open_release(c);
 	if (c->keeping) {
 		keep_clocks(c, false);
 		stacks_forget(c->keeping);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,10 +22,14 @@ void keep_pause(struct collector *c);
 void keep_resume(struct collector *c);
 /* Sample running threads inside calls that are slow by now, or stop that. */
 void keep_clocks(struct collector *c, bool run);
-/* The scheduler is watched again after a pause: calls that were open meanwhile are not kept. */
+/* The scheduler is watched again after a pause: calls that were open meanwhile are not kept, except
+ * those that were found open. */
 void keep_burst_begins(struct collector *c);
 /* Take a record of the BPF programs while slow calls are kept. */
 void keep_sleep(struct collector *c, const struct pt_record_sleep *r);
 void keep_stack(struct collector *c, const struct pt_record_stack *r);
+/* True if such a sleep has been taken, of a thread that left its CPU at `since`; *until: its end.
+ */
+bool keep_has_sleep(const struct collector *c, uint32_t tid, uint64_t since, uint64_t *until);
 void keep_call(struct collector *c, const struct pt_record_call *r);
 void keep_release(struct collector *c);

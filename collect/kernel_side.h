@@ -102,6 +102,9 @@ typedef void (*kernel_side_task_fn)(void *ctx, const struct pt_task_now *t);
 int kernel_side_tasks(struct kernel_side *k, uint32_t pid, kernel_side_task_fn each, void *ctx);
 /* The same for one thread of a target. */
 int kernel_side_task(struct kernel_side *k, uint32_t tid, kernel_side_task_fn each, void *ctx);
+/* Follow the open call `found` of a thread that does not run; fills in the answer. 0 or a negative
+ * errno. */
+int kernel_side_found(struct kernel_side *k, struct pt_found *found);
 /* The next kernel_side_tasks() looks up what these descriptors of a thread in poll() refer to. */
 void kernel_side_polled(struct kernel_side *k, uint32_t tid, const struct pt_polled *polled);
 

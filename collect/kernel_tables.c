@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "collect/kernel_side_impl.h"
 
@@ -131,6 +132,29 @@ bool kernel_side_activation_drop(struct kernel_side *k, uint32_t index, const st
 	return index < PT_ACTIVATIONS &&
 	       __atomic_compare_exchange_n(&k->activations[index].state, &state, 0, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+int kernel_side_found(struct kernel_side *k, struct pt_found *found)
+{
+	union bpf_iter_link_info info = {.task = {.tid = found->tid}};
+	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_link *link = bpf_program__attach_iter(k->skel->progs.on_found, &opts);
+	char nothing[1];
+	int fd, err;
+
+	/* older kernels iterate all tasks only */
+	if (!link && errno != ESRCH)
+		link = bpf_program__attach_iter(k->skel->progs.on_found, NULL);
+	if (!link)
+		return -errno;
+	k->control->found = *found;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 || read(fd, nothing, sizeof(nothing)) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	*found = k->control->found;
+	return err;
 }
 
 int kernel_side_thread(struct kernel_side *k, uint32_t tid, struct pt_thread *out)

@@ -6,6 +6,7 @@
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/keep.h"
+#include "collect/keep_open.h"
 #include "collect/learn.h"
 #include "collect/module_hold.h"
 #include "collect/modules.h"
@@ -45,7 +46,9 @@ static void sleep_take(struct collector *c, const struct pt_record_sleep *r)
 
 static void stack_take(struct collector *c, const struct pt_record_stack *r)
 {
-	if (c->keeping)
+	if (c->keeping && r->epoch == PT_RUNNING_EPOCH)
+		keep_open_running(c, r);
+	else if (c->keeping)
 		keep_stack(c, r);
 	else
 		armed_stack(c, r);
@@ -111,6 +114,7 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_CLOSED:
 		function_closed(c, rec->slot);
+		keep_open_closed(c, rec->slot, rec->tid);
 		break;
 	case PT_RECORD_BLOWN:
 		function_blown(c, rec->slot, rec->at);

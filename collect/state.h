@@ -70,6 +70,7 @@ struct collector {
 	struct descent_arming *descent; /* NULL: no descent */
 	struct keeping *keeping;	/* NULL: slow calls are not kept */
 	struct keeping *keeping_paused; /* they are again once the descent is over */
+	struct keep_open *keep_open;	/* NULL: no call was looked for */
 	bool names_looked;		/* the names of the kernel's functions were asked for */
 	struct kernel_symbols *symbols; /* NULL: not needed yet */
 	struct thread_snapshots

@@ -9,6 +9,7 @@
 #include "analysis/base/array.h"
 #include "collect/descend.h"
 #include "collect/keep.h"
+#include "collect/keep_open.h"
 #include "collect/phases.h"
 #include "collect/slices.h"
 #include "collect/state.h"
@@ -29,8 +30,7 @@ enum {
 	HOST_START_NS = 8000000,
 	HOST_MAX_NS = 20000000,
 	DRAIN_MAX_MS = 1000,
-	OVERDRAWN_NS = 100000000, /* open calls of a descent may overdraw the budget by that of this
-				     time */
+	OVERDRAWN_NS = 100000000, /* open calls may overdraw the budget by that of this time */
 	SWITCH_NS = 300000,	  /* host's cost of attaching and detaching tracepoints */
 	LONG_PAUSE_S = 5,	  /* pauses as long as this are announced */
 	/* a burst begins with what a unit earns in half of a slice, within these limits */
@@ -224,12 +224,13 @@ static void unit_on(struct collector *c, enum unit u)
 		control->uring_open = 0;
 	} else {
 		control->sched_burst++;
-		keep_burst_begins(c);
 	}
 	g->state = FUNCTION_ON;
 	g->lasts_ns = 0;
 	units_layers(c);
 	unit_gate_open(c, u);
+	if (u == UNIT_SCHED)
+		keep_burst_begins(c);
 	g->state_since = g->time.since.ns;
 	descend_clocks(c);
 	phases_look(c);
@@ -250,6 +251,8 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 {
 	enum function_state f0;
 
+	if (u == UNIT_SCHED && keep_open_waits(c))
+		return budget_left(c) < -budget_of(c, OVERDRAWN_NS);
 	if (!serves_descent(c, u))
 		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0 || budget_left(c) < 0;
 	if (!descend_has_bursts(c, &f0))
@@ -277,13 +280,12 @@ static bool burst_is_saved(const struct collector *c, enum unit u)
 	return g->credit_ns >= target && g->host_ns >= host && budget_left(c) > target;
 }
 
-/* True if a unit that is off can be switched on. */
+/* True if a unit that is off can be switched on. Bursts of f0 do that with units_start(). */
 static bool unit_is_affordable(const struct collector *c, enum unit u)
 {
-	if (!serves_descent(c, u))
-		return burst_is_saved(c, u);
-	/* f0's bursts start it with units_start() */
-	return !descend_has_bursts(c, NULL) && budget_left(c) > budget_burst(c);
+	return serves_descent(c, u)
+		   ? !descend_has_bursts(c, NULL) && budget_left(c) > budget_burst(c)
+		   : burst_is_saved(c, u);
 }
 
 static bool was_off_long(const struct governed_unit *g, uint64_t now)
@@ -323,6 +325,13 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 	return now + unit_check_ns(g);
 }
 
+void units_watch_scheduler(struct collector *c)
+{
+	if (c->layers & 1u << LAYER_RUNQUEUE && c->units[UNIT_SCHED].state == FUNCTION_OFF &&
+	    budget_left(c) > -budget_of(c, OVERDRAWN_NS))
+		unit_on(c, UNIT_SCHED);
+}
+
 bool units_are_on(const struct collector *c)
 {
 	return !any_of(u, UNITS,
@@ -346,14 +355,6 @@ unsigned int budget_parts(const struct collector *c)
 	return parts ? parts : 1;
 }
 
-/* How long a credit lasts if as much is spent of it as lately in `wall` ns. */
-static uint64_t credit_lasts(int64_t credit, uint64_t spent, uint64_t wall)
-{
-	if (credit <= 0)
-		return 0;
-	return spent ? (uint64_t)((double)credit / (double)spent * (double)wall) : SECOND_NS;
-}
-
 /* Update the credits of a unit after `wall` ns: of the targets' time and of the host's time. */
 static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_COUNTERS],
 			int64_t host, uint64_t wall)
@@ -375,9 +376,9 @@ static void unit_credit(struct collector *c, enum unit u, const uint64_t n[PT_CO
 	g->host_ns += host - (int64_t)(target + other);
 	if (g->host_ns > HOST_MAX_NS)
 		g->host_ns = HOST_MAX_NS;
-	g->lasts_ns = credit_lasts(g->credit_ns, target, wall);
-	if (credit_lasts(g->host_ns, target + other, wall) < g->lasts_ns)
-		g->lasts_ns = credit_lasts(g->host_ns, target + other, wall);
+	g->lasts_ns = account_lasts(g->credit_ns, target, wall);
+	if (account_lasts(g->host_ns, target + other, wall) < g->lasts_ns)
+		g->lasts_ns = account_lasts(g->host_ns, target + other, wall);
 	/* a descent pays from the account, and lasts only seconds */
 	if (serves_descent(c, u)) {
 		g->credit_ns = g->credit_ns < 0 ? 0 : g->credit_ns;

@@ -60,6 +60,9 @@ bool units_are_on(const struct collector *c);
  * until the burst has ended. Returns false if one of them was switched off too short a time ago.
  */
 bool units_start(struct collector *c, uint64_t now);
+/* Watch the scheduler from now on for a call that was found, if that was asked for and the budget
+ * is not overdrawn much. */
+void units_watch_scheduler(struct collector *c);
 /* Start the units again when the front wakes up. */
 void units_wake(struct collector *c);
 /* Open the gates of all layers whose unit is armed: calls that begin from now on count. */

@@ -106,3 +106,10 @@ int64_t account_part(struct account *a, uint64_t fixed, unsigned int parts)
 	a->missing = left < 0 ? left : 0;
 	return left > 0 ? left / parts : 0;
 }
+
+uint64_t account_lasts(int64_t credit, uint64_t spent, uint64_t wall)
+{
+	if (credit <= 0)
+		return 0;
+	return spent ? (uint64_t)((double)credit / (double)spent * (double)wall) : 1000000000;
+}

@@ -74,3 +74,6 @@ void account_slept(struct account *a, uint64_t ns);
  * because the two clocks are read one after the other. Returns the charged time.
  */
 uint64_t account_charge(uint64_t *owed, uint64_t spent, uint64_t most);
+/* How long a credit lasts if as much is spent of it as lately in `wall` ns; a second if nothing was
+ * spent. */
+uint64_t account_lasts(int64_t credit, uint64_t spent, uint64_t wall);

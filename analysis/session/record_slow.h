@@ -16,6 +16,15 @@ enum slow_call_missing {
 	SLOW_NO_SAMPLES = 1 << 0, /* its time on the CPU was not sampled */
 	SLOW_NO_STACKS = 1 << 1,  /* no stacks were taken where it slept */
 	SLOW_SLEEPS = 1 << 2,	  /* only its longest sleeps were kept */
+	/* its begin: start_ns is when its thread left its CPU inside it, so that it took at least
+	 * latency_ns */
+	SLOW_BEGIN = 1 << 3,
+	/* Whether it was open at all: that is known once the stack of its thread was unwound. Only
+	 * from the collector to the front, which drops the call if it was not. */
+	SLOW_UNCHECKED = 1 << 4,
+	/* Calls of its operation while that was not measured, except those in which the thread was
+	 * off its CPU for tens of milliseconds: such calls were looked for. */
+	SLOW_LOOKED = 1 << 5,
 };
 
 enum { SLOW_CALL_SLEEPS = 8 };

@@ -61,6 +61,31 @@ def one_function():
     equal("cause", call["paths"][0]["cause"]["kind"], "sleep")
 
 
+@case("a call that sleeps for two seconds is kept whenever it happens, at the default budget, and not as a longer one")
+def found_open():
+    path, truths = os.path.join(scratch(), "ring"), []
+    t = Target("rare_faults", "sleep", scratch(), 2000, wait=False)
+    with NothingLeft(t.pid):
+        program = Peaktop("record", "-p", t.pid, "-f", "serve", "--ring", "4M", "-o", path)
+        wait_for(lambda: elapsed(path) > 3e9, "the recorder to measure")
+        for number in (1, 2):
+            asked = time.monotonic_ns()
+            t.say()
+            t.line(lambda s: '"planted":%d,' % number in s)
+            # it began after it was asked for, and was over before the target said so
+            truths.append(time.monotonic_ns() - asked)
+            before = elapsed(path)
+            wait_for(lambda: elapsed(path) > before + 1e9, "the call to be recorded")
+        equal("exit status of the recorder", program.stop(), 0)
+        unharmed(alive(t.pid), "the target is gone")
+        gone(t)
+    calls = [c for c in why(path, "--slowest", 20) if c["latency_ns"] > 1e9]
+    equal("calls of two seconds (%s)" % calls, len(calls), len(truths))
+    for call, truth in zip(sorted(calls, key=lambda c: c["start_ns"]), truths):
+        equal("operation", call["op"].split("@")[0], "serve")
+        check(call["latency_ns"] <= truth, "%d ns, in truth at most %d" % (call["latency_ns"], truth))
+
+
 def new_ring(path, old):
     """Wait for a recorder to replace the ring that was there, by its inode; the inode of the new one."""
     wait_for(lambda: os.path.exists(path) and os.stat(path).st_ino != old, "a ring of this recorder")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rare_faults KIND [FOLDER]: calls serve() about 3,000 times a second. For each line on standard
- * input one call of it meets the fault KIND, one of `kinds`, and takes some 80 ms instead of 200
- * us; then the target prints {"planted":N,"ns":LATENCY}. FOLDER: of the cgroup, or where files may
- * lie. Runs until standard input ends.
+ * rare_faults KIND [FOLDER [MS]]: calls serve() about 3,000 times a second. For each line on
+ * standard input one call of it meets the fault KIND, one of `kinds`, and takes some 80 ms instead
+ * of 200 us; then the target prints {"planted":N,"ns":LATENCY}. FOLDER: of the cgroup, or where
+ * files may lie. Runs until standard input ends.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -18,7 +18,7 @@ enum { FAULT_US = 80000, CALL_US = 200, REST_US = 80, CONVOY = 4, PAGE = 4096 };
 enum { FILE_BYTES = 256 << 20, DIRTY_BYTES = 256 << 20 };
 
 extern char **environ;
-static const uint64_t fault_ns = FAULT_US * 1000ull;
+static uint64_t fault_ns = FAULT_US * 1000ull; /* MS: of a sleep */
 /* what the helper is asked by, and answers */
 static int ask[2], answer[2];
 static int file = -1, sockets[2];
@@ -618,6 +618,7 @@ int main(int argc, char **argv)
 	target_begin(&argc, &argv);
 	k = kind_of(argc > 1 ? argv[1] : "sleep");
 	folder = argc > 2 ? argv[2] : folder;
+	fault_ns = argc > 3 ? strtoull(argv[3], NULL, 10) * 1000000 : fault_ns;
 	set_up(k);
 	target_go();
 	while (!over) {

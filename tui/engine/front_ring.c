@@ -4,10 +4,12 @@
  * again with the next record, and the wall clock is compared with the monotonic one, because it may
  * be set meanwhile.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"
+#include "analysis/session/record_copy.h"
 #include "collect/process/clock.h"
 #include "tui/engine/front_state.h"
 #include "tui/engine/name_requests.h"
@@ -101,9 +103,41 @@ void ring_observe(struct front *f, const struct record *rec)
 		front_request(f, &req);
 }
 
+/* Hold a call until its stack, which follows, is unwound. */
+static void unchecked_hold(struct front *f, const struct rec_slow_call *call)
+{
+	free(f->ring.unchecked);
+	f->ring.unchecked =
+	    record_copy(&(struct record){.type = REC_SLOW_CALL, .slow_call = *call});
+	f->ring.kept = call->call;
+}
+
+/* The stack of the call that is held was unwound: keep the call if it was open. In the outermost of
+ * these frames its thread was then. */
+static void unchecked_take(struct front *f, const struct rec_stack *s,
+			   const struct rec_frame *frames, uint32_t nr)
+{
+	struct record *rec = f->ring.unchecked;
+	const struct op *op = model_op_by_number(f->stream.model, s->op);
+
+	if (!rec || rec->slow_call.call.op != s->op || rec->slow_call.call.tid != s->tid)
+		return;
+	f->ring.unchecked = NULL;
+	rec->slow_call.missing &= ~(uint32_t)SLOW_UNCHECKED;
+	if (op && nr && frames[0].module == op->module_id && frames[0].function == op->offset)
+		front_feed(f, rec);
+	free(rec);
+}
+
 bool ring_keeps(struct front *f, struct rec_slow_call *call)
 {
-	if (!f->ring.slow || !slow_calls_keeps(f->ring.slow, &call->call))
+	if (!f->ring.slow)
+		return false;
+	if (call->missing & SLOW_UNCHECKED) {
+		unchecked_hold(f, call);
+		return false;
+	}
+	if (!slow_calls_keeps(f->ring.slow, &call->call))
 		return false;
 	call->usual_ns = slow_calls_usual(f->ring.slow, call->call.op);
 	f->ring.kept = call->call;
@@ -132,6 +166,7 @@ void ring_stack(struct front *f, const struct rec_stack *s, const struct rec_fra
 	struct record rec = {.type = REC_WITNESS};
 	struct driver_host host;
 
+	unchecked_take(f, s, frames, nr);
 	if (!nr)
 		return;
 	rec.witness = (struct rec_witness){.op = s->op,
@@ -160,6 +195,7 @@ void ring_stack(struct front *f, const struct rec_stack *s, const struct rec_fra
 void ring_release(struct front *f)
 {
 	name_requests_free(f->ring.names);
+	free(f->ring.unchecked);
 	slow_calls_free(f->ring.slow);
 }
 

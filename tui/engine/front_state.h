@@ -177,6 +177,7 @@ struct front_ring {
 	bool keeps;		 /* slow calls are kept without a ring, too */
 	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
 	struct rec_call kept;	 /* the last one: its stacks follow; its texts are not valid */
+	struct record *unchecked;    /* the last one with SLOW_UNCHECKED; NULL: it was checked */
 	struct name_requests *names; /* of the code in the stacks of kept calls */
 	bool clock_known;	     /* clock_ahead_ns is valid */
 	int64_t clock_ahead_ns;	     /* wall clock minus monotonic clock */

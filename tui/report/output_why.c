@@ -15,7 +15,7 @@ enum {
 	WHY_MAX = 4 << 20,
 	LINE_MAX_BYTES = 1 << 16,
 	TEXT_BYTES = 512,
-	NOT_SEEN = 5,
+	NOT_SEEN = 6,
 	DIFFERENCES = 3
 };
 
@@ -74,6 +74,10 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 	told_seen(names, s, &seen);
 	unsampled =
 	    !seen.samples && (double)s->call.oncpu_ns > WORTH_A_LINE * (double)s->call.latency_ns;
+	if (s->missing & SLOW_BEGIN)
+		snprintf(text[n++], TEXT_BYTES,
+			 "the call was found open while its function was not measured, so that its "
+			 "begin is not known: its time counts from when the thread left its CPU");
 	if (!(s->call.known & CALL_KNOWN_ONCPU))
 		snprintf(
 		    text[n++], TEXT_BYTES,
@@ -102,8 +106,12 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 	if (c->seen < NEARLY_ALL)
 		snprintf(text[n++], TEXT_BYTES,
 			 "calls were measured for only %.0f%% of the time, to stay within "
-			 "--max-overhead, so that slower ones may be missing",
-			 100 * c->seen);
+			 "--max-overhead%s, so that slower ones may be missing",
+			 100 * c->seen,
+			 s->missing & SLOW_LOOKED
+			     ? ", and besides those were looked for whose thread did not run for "
+			       "some 25 ms or more"
+			     : "");
 	return n;
 }
 
@@ -179,6 +187,8 @@ static json_t *call_json(const struct why_report *r, const struct slow_list_call
 		json_put_text(o, "at", at);
 	json_put_u64(o, "start_ns", c->call->call.start_ns);
 	json_put_u64(o, "latency_ns", c->call->call.latency_ns);
+	if (c->call->missing & SLOW_BEGIN)
+		json_put(o, "at_least", json_true());
 	json_put_u64(o, "tid", c->call->call.tid);
 	if (c->call->usual_ns)
 		json_put_u64(o, "usual_ns", c->call->usual_ns);
@@ -220,7 +230,8 @@ static void put_head(struct buf *line, const struct slow_list_call *c)
 
 	why_time(c->realtime_ns, at, sizeof(at));
 	sanitise_puts(line, c->op->label && c->op->label[0] ? c->op->label : c->op->name);
-	buf_printf(line, ", %s at %s", format_time(s->call.latency_ns).s, at);
+	buf_printf(line, ", %s%s at %s", s->missing & SLOW_BEGIN ? "at least " : "",
+		   format_time(s->call.latency_ns).s, at);
 	if (s->usual_ns)
 		buf_printf(line, " (usually %s)", format_time(s->usual_ns).s);
 	buf_printf(line, ", thread %u: ", s->call.tid);

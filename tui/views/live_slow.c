@@ -158,7 +158,8 @@ static void fill(struct live_slow *l)
 					      .name = name_of(c->op),
 					      .why = why_of(l, c, numbers[i]),
 					      .latency_ns = c->call->call.latency_ns,
-					      .usual_ns = c->call->usual_ns};
+					      .usual_ns = c->call->usual_ns,
+					      .at_least = c->call->missing & SLOW_BEGIN};
 	}
 	put_note(note, sizeof(note), &l->question, left_out);
 	screen_set_slow_calls(l->screen, row, nr, note);

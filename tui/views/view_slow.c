@@ -17,6 +17,7 @@ enum { AT_WIDTH = 8, LATENCY_WIDTH = FORMAT_TIME_WIDTH, NAME_BYTES = 512, NAME_M
 struct slow_row {
 	uint64_t number;
 	struct text latency, usual;
+	bool at_least;
 	char at[32], name[NAME_BYTES], why[SCREEN_SLOW_WHY]; /* sanitised */
 };
 
@@ -92,6 +93,8 @@ static void draw_row(const struct view_slow *v, const struct slow_row *row, stru
 	}
 	grid_put(g, c.at, r.y, AT_WIDTH, selected ? ROLE_SELECTED : ROLE_DIM, row->at);
 	grid_put_right(g, c.latency, r.y, LATENCY_WIDTH, role, row->latency.s);
+	if (row->at_least)
+		grid_put_cut(g, c.latency - 1, r.y, 1, role, ">");
 	if (c.usual >= 0)
 		grid_put_right(g, c.usual, r.y, LATENCY_WIDTH, selected ? ROLE_SELECTED : ROLE_DIM,
 			       row->usual.s);
@@ -248,7 +251,8 @@ bool screen_slow_question(const struct screen *s, struct screen_slow_question *q
 static void row_set(struct slow_row *row, const struct screen_slow_call *from)
 {
 	*row = (struct slow_row){.number = from->number,
-				 .latency = format_time_fixed(from->latency_ns)};
+				 .latency = format_time_fixed(from->latency_ns),
+				 .at_least = from->at_least};
 	if (from->usual_ns)
 		row->usual = format_time_fixed(from->usual_ns);
 	snprintf(row->at, sizeof(row->at), "%s", from->at);

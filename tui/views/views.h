@@ -39,6 +39,7 @@ struct screen_slow_call {
 	const char *name;	       /* of the operation */
 	const char *why;	       /* its causes */
 	uint64_t latency_ns, usual_ns; /* usual_ns 0: not known */
+	bool at_least;		       /* it took latency_ns or more */
 };
 /* Which calls a view of slow calls lists: those that were open in this time. */
 struct screen_slow_question {

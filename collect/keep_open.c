@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/keep_open.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "analysis/base/array.h"
+#include "collect/functions.h"
+#include "collect/keep_open_state.h"
+#include "collect/modules.h"
+#include "collect/process/clock.h"
+#include "collect/reader.h"
+#include "collect/replaced.h"
+#include "collect/thread_snapshots_state.h"
+
+enum {
+	LOOK_MS = 25,
+	LOOK_PART = 500,     /* looking may take this part of one CPU, */
+	CREDIT_NS = 3000000, /* and save so much of that */
+	LEAST_MS = 15, /* threads that have run since then are in no slow call, as far as known */
+	QUEUED_LATER_NS = 1000000,
+};
+
+/* ---- which threads */
+
+struct looked *looked_of(struct keep_open *o, uint32_t tid)
+{
+	struct looked *l = &o->looked[tid % LOOKED];
+
+	if (l->tid != tid)
+		*l = (struct looked){.tid = tid};
+	return l;
+}
+
+/* The time on our clock of `at` on the clock of the scheduler, or somewhat later: a call must not
+ * seem longer than it is. */
+static uint64_t our_time(const struct pt_task_now *now, uint64_t at)
+{
+	uint64_t age = now->clock_ns > at ? now->clock_ns - at : 0;
+
+	return now_ns() - age;
+}
+
+/* When a thread that is runnable began to wait for a CPU: when it left its CPU, or later, if it has
+ * slept before. */
+static uint64_t woken_at(const struct pt_task_now *now, uint64_t since)
+{
+	if (now->state)
+		return 0;
+	return now->queued_ns > now->ran_ns + QUEUED_LATER_NS ? our_time(now, now->queued_ns)
+							      : since;
+}
+
+static void look_task(void *ctx, const struct pt_task_now *now)
+{
+	struct keep_open *o = ctx;
+	struct followed **f = followed_of(o, now->tid);
+	struct looked *l;
+	uint64_t since;
+
+	if (f) {
+		(*f)->moved |= now->switches != (*f)->found.switches;
+		if (!(*f)->moved)
+			(*f)->seen_ns = o->now;
+	}
+	if (now->on_cpu || !now->ran_ns || now->clock_ns < now->ran_ns + LEAST_MS * MS ||
+	    o->nr == CANDIDATES)
+		return;
+	l = looked_of(o, now->tid);
+	if (l->switches == now->switches && o->now < l->again_ns)
+		return;
+	if (l->sp == now->regs[PT_REG_SP] && l->ip == now->regs[PT_REG_IP])
+		return;
+	l->switches = now->switches;
+	l->again_ns = UINT64_MAX;
+	since = our_time(now, now->ran_ns);
+	o->list[o->nr++] = (struct candidate){
+	    .now = *now, .looked = l, .since = since, .woken = woken_at(now, since)};
+}
+
+static void stacks_read(struct keep_open *o)
+{
+	struct reader_piece pieces[CANDIDATES];
+
+	for (uint32_t i = 0; i < o->nr; i++)
+		pieces[i] = (struct reader_piece){.pid = (pid_t)o->list[i].now.tgid,
+						  .address = o->list[i].now.regs[PT_REG_SP],
+						  .bytes = sizeof(o->list[i].stack),
+						  .to = o->list[i].stack,
+						  .holes = true};
+	reader_memory(pieces, o->nr);
+	for (uint32_t i = 0; i < o->nr; i++) {
+		struct candidate *t = &o->list[i];
+
+		t->bytes = pieces[i].got;
+		replaced_restore(&t->now.replaced, t->now.regs[PT_REG_SP], t->stack, t->bytes / 8);
+	}
+}
+
+/* ---- where calls of watched functions return to */
+
+static void returns_of(struct collector *c, struct keep_open *o, const struct function *f,
+		       const struct file_mapping *m)
+{
+	for (unsigned int i = 0; i < f->nr_sites; i++) {
+		const struct function_site *s = &f->sites[i];
+		struct known_return r = {.pid = (uint32_t)m->pid, .slot = f->slot};
+
+		if (s->site.role != SITE_RETURN || s->dead || s->site.module != m->module)
+			continue;
+		r.address = mapping_address(m, s->site.module, s->site.ret);
+		if (r.address &&
+		    array_append(o->returns, o->nr_returns, o->cap_returns, PT_SITES, r))
+			return;
+	}
+}
+
+struct known_returns returns_list(struct collector *c, struct keep_open *o)
+{
+	o->nr_returns = 0;
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		/* frames of Go may move */
+		if (function_is_go(c->functions.list[i]))
+			continue;
+		for (unsigned int j = 0; j < c->files.nr_mappings; j++)
+			returns_of(c, o, c->functions.list[i], &c->files.mappings[j]);
+	}
+	known_returns_sort(o->returns, o->nr_returns);
+	return (struct known_returns){o->returns, o->nr_returns};
+}
+
+/* Follow the call that the thread is in, if it is in one of a watched function. */
+static void candidate_look(struct collector *c, struct keep_open *o, struct candidate *t)
+{
+	const struct pt_control *control = kernel_side_control(c->kernel);
+	struct known_returns list = {o->returns, o->nr_returns};
+	struct stack_return at;
+	uint64_t limit;
+
+	if (!stack_find_return(&list, t->now.tgid, t->now.regs[PT_REG_SP], t->stack, t->bytes / 8,
+			       &at)) {
+		t->looked->sp = t->now.regs[PT_REG_SP];
+		t->looked->ip = t->now.regs[PT_REG_IP];
+		return;
+	}
+	limit = control->keep_ns[at.slot] ?: control->keep;
+	if (t->since + limit > o->now)
+		t->looked->again_ns = t->since + limit;
+	else
+		follow(c, o, t, &at);
+}
+
+/* ---- turns */
+
+static void look(struct collector *c, struct keep_open *o)
+{
+	o->nr = 0;
+	if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), look_task, o) || !o->nr)
+		return;
+	stacks_read(o);
+	returns_list(c, o);
+	for (uint32_t i = 0; i < o->nr; i++)
+		candidate_look(c, o, &o->list[i]);
+}
+
+/* The time of the next turn, of which this one took so much CPU time. What calm turns do not use is
+ * saved, because calls that are found take more. */
+static uint64_t next_turn(struct keep_open *o, uint64_t used)
+{
+	o->credit_ns += (int64_t)((o->now - o->turn_ns) / LOOK_PART);
+	if (o->credit_ns > CREDIT_NS)
+		o->credit_ns = CREDIT_NS;
+	o->turn_ns = o->now;
+	o->credit_ns -= (int64_t)used;
+	return o->now + (o->credit_ns < 0 ? (uint64_t)-o->credit_ns * LOOK_PART : 0) + LOOK_MS * MS;
+}
+
+uint64_t keep_open_turn(struct collector *c, uint64_t now)
+{
+	uint64_t used;
+
+	if (c->keep_open && !c->functions.nr)
+		keep_open_release(c);
+	if (!c->keeping || !c->functions.nr)
+		return now + LOOK_MS * MS;
+	if (!c->keep_open)
+		c->keep_open = calloc(1, sizeof(*c->keep_open));
+	if (!c->keep_open)
+		return UINT64_MAX;
+	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	c->keep_open->now = now;
+	look(c, c->keep_open);
+	running_turn(c, c->keep_open);
+	followed_check(c, c->keep_open);
+	return next_turn(c->keep_open, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used);
+}
+
+void keep_open_release(struct collector *c)
+{
+	kernel_side_control(c->kernel)->running_left = 0;
+	kernel_side_control(c->kernel)->running.tid = 0;
+	for (uint32_t i = 0; c->keep_open && i < FOLLOWED; i++) {
+		if (c->keep_open->followed[i])
+			followed_drop(c, &c->keep_open->followed[i]);
+	}
+	if (c->keep_open)
+		free(c->keep_open->returns);
+	free(c->keep_open);
+	c->keep_open = NULL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What keep_open.c, which looks for open calls, and keep_follow.c, which follows them, share. */
+#pragma once
+
+#include "collect/attach.h"
+#include "collect/keep_open.h"
+#include "collect/keep_stack.h"
+#include "collect/state.h"
+
+#define MS 1000000ull
+
+enum { CANDIDATES = 16, FOLLOWED = 8, LOOKED = 1024 };
+
+/* A thread that was looked at: it is not looked at again before it runs, or before `again_ns`. */
+struct looked {
+	uint32_t tid;
+	uint64_t switches, again_ns;
+	/* where it was in no call: at this place it is not looked at later either */
+	uint64_t sp, ip;
+};
+
+struct candidate {
+	struct pt_task_now now;
+	struct looked *looked;
+	uint64_t since, woken; /* as in struct pt_found */
+	uint32_t bytes;
+	uint64_t stack[PT_STACK / 8];
+};
+
+struct followed {
+	struct pt_found found;
+	struct pt_task_now now;
+	struct attachment end;
+	uint64_t found_ns, seen_ns; /* when it was seen first and last not to have run */
+	bool moved;		    /* it has run since */
+	bool open;		    /* its activation was there at the last check */
+	bool runs; /* found while it ran: control.running until a tick has found it again */
+	uint32_t bytes;
+	uint64_t stack[PT_STACK / 8];
+};
+
+struct keep_open {
+	struct looked looked[LOOKED];
+	struct candidate list[CANDIDATES];
+	uint32_t nr;
+	struct followed *followed[FOLLOWED];
+	struct known_return *returns; /* sorted */
+	size_t nr_returns, cap_returns;
+	uint64_t now, turn_ns, checked_ns, refilled_ns;
+	int64_t credit_ns;		/* CPU time that looking may take */
+	const struct followed *dropped; /* by followed_drop() */
+	struct followed *running;	/* one of them, of control.running; NULL: none */
+};
+
+/* ---- keep_open.c */
+
+struct looked *looked_of(struct keep_open *o, uint32_t tid);
+/* List where calls of the watched functions return to. */
+struct known_returns returns_list(struct collector *c, struct keep_open *o);
+
+/* ---- keep_follow.c */
+
+struct followed **followed_of(struct keep_open *o, uint32_t tid);
+/* Follow the call at `at` of a thread. */
+void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
+	    const struct stack_return *at);
+/* Do not await its end any more. */
+void followed_drop(struct collector *c, struct followed **f);
+/* Forget calls that are over. */
+void followed_check(struct collector *c, struct keep_open *o);
+/* Threads that run: give up what no tick has met, and allow the next stack. */
+void running_turn(struct collector *c, struct keep_open *o);
