@@ -105,6 +105,29 @@ INLINE bool left_at_once(struct pt_act *a, struct pt_found *f)
 	return f->since < a->start + (bpf_ktime_get_ns() - a->start) / NEARLY_ALL_PART;
 }
 
+/* What is known of the thread; NULL: the scheduler is not watched. If it was seen to leave its CPU,
+ * takes over when. */
+INLINE struct pt_thread *left_thread(struct pt_control *c, struct task_struct *task,
+				     struct pt_found *f)
+{
+	struct pt_thread *t = 0;
+
+	if (c->layers & ON_RUNQUEUE)
+		t = thread_of(c, task->tgid, task->pid);
+	if (!t)
+		return 0;
+	burst_check(c, t);
+	if (t->off_since)
+		f->since = t->off_since;
+	return t;
+}
+
+INLINE bool is_followed(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
+			struct pt_act_key *key)
+{
+	return descent_of(c, task) && d->key == key->cfa && d->slot == key->slot;
+}
+
 INLINE u32 found_follow(struct pt_control *c, struct task_struct *task, struct pt_found *f)
 {
 	struct pt_act_key key = {.cfa = f->cfa, .tgid = task->tgid, .slot = f->slot};
@@ -113,24 +136,17 @@ INLINE u32 found_follow(struct pt_control *c, struct task_struct *task, struct p
 	    bpf_task_storage_get(&descents, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct descent_call call = {.key = key.cfa, .cfa = key.cfa, .slot = key.slot};
 	bool fresh = !a, late = fresh || a->arg_mask & PT_ACT_FOUND;
-	struct pt_thread *t = 0;
+	struct pt_thread *t;
 
 	if (!d)
 		return PT_FOUND_GONE;
-	if (c->layers & ON_RUNQUEUE)
-		t = thread_of(c, task->tgid, task->pid);
-	if (t) {
-		burst_check(c, t);
-		/* it was seen to leave its CPU */
-		if (t->off_since)
-			f->since = t->off_since;
-	}
+	t = left_thread(c, task, f);
 	/* the end of another call in this frame was not seen */
 	if (!fresh && late && a->start != f->start) {
 		act_state(a, 0);
 		fresh = true;
 	}
-	if (!fresh && descent_of(c, task) && d->key == key.cfa && d->slot == key.slot) {
+	if (!fresh && is_followed(c, task, d, &key)) {
 		f->start = a->start;
 		return late ? PT_FOUND_LATE : PT_FOUND_FOLLOWED;
 	}
