@@ -116,9 +116,6 @@ struct pt_found {
 	 * was found before; 0: none. */
 	pt_u64 start;
 };
-/* The epoch of a stack of a thread that has run for a while without a switch, in no followed call.
- */
-#define PT_RUNNING_EPOCH 0xfffffffe
 enum pt_found_state {
 	PT_FOUND_GONE = 0, /* the thread has run meanwhile */
 	PT_FOUND_FOLLOWED, /* the call was seen to begin, and is followed already */

@@ -391,8 +391,6 @@ struct pt_thread {
 	pt_u64 steal_seen; /* steal time of that CPU when it was last added to steal_ns */
 	pt_u64 steal_ns;   /* total time that the hypervisor took while the thread ran */
 	char next_comm[PT_COMM];
-	pt_u64 tick_switches; /* at the last tick, if slow calls are kept */
-	pt_u32 ticks, spare;  /* ticks since that has changed */
 };
 
 #include "bpf/asleep_records.h"
@@ -466,13 +464,13 @@ struct pt_control {
 	pt_u64 gate_ns[PT_GATES];
 	struct pt_share shares[PT_SHARES];
 	struct pt_waits_control waits;
-	pt_u32 share_hold;   /* 1: discard samples, because functions are armed */
-	pt_s32 running_left; /* stacks with PT_RUNNING_EPOCH that may be sent */
+	pt_u32 share_hold; /* 1: discard samples, because functions are armed */
+	pt_u32 share_spare;
 	pt_u32 chosen;	     /* 1: count only calls of the threads in the map `chosen` */
 	pt_u32 tries;	     /* the slot of f0 if one of its calls has slept twice by a timer */
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
-	struct pt_sought sought;	/* what the iterator over files looks for */
-	struct pt_found found, running; /* running.tid 0: none */
+	struct pt_sought sought; /* what the iterator over files looks for */
+	struct pt_found found;
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 uring_slot[PT_URING_OPS];
 	pt_u32 uring_open; /* requests of this burst of the system calls */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Samples of the stacks of threads inside f0, and of tasks whose waits are traced. */
-#include "bpf/activations.h"
 #include "bpf/stack.h"
 #include "bpf/waits_sched.h"
 
@@ -39,110 +38,6 @@ INLINE bool is_slow_by_now(struct pt_control *c, struct task_struct *task, u64 n
 	return false;
 }
 
-enum { RUNS_LONG_TICKS = 2 };
-
-/* Send the stack of a thread that has run for a while. The collector looks for a call in it. */
-SEPARATE int running_send(struct pt_control *c)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = user_regs(task);
-	struct pt_record_stack *r;
-	u32 room = 1;
-	long got;
-
-	r = bpf_map_lookup_elem(&stacks, &room);
-	if (!c || !r || !regs || c->running_left <= 0)
-		return 0;
-	__sync_fetch_and_add(&c->running_left, -1);
-	__builtin_memset(r, 0, __builtin_offsetof(struct pt_record_stack, kernel));
-	r->head.kind = PT_RECORD_STACK;
-	r->head.tgid = task->tgid;
-	r->head.tid = task->pid;
-	r->head.at = bpf_ktime_get_ns();
-	r->epoch = PT_RUNNING_EPOCH;
-	if (bpf_probe_read_kernel(r->regs, sizeof(r->regs), regs))
-		return 0;
-	replaced_fill(&r->replaced, task);
-	r->bytes = PT_STACK;
-	got = bpf_probe_read_user(r->stack, PT_STACK, (void *)r->regs[PT_REG_SP]);
-	if (got) {
-		r->bytes = PT_KEPT_STACK;
-		got = bpf_probe_read_user(r->stack, PT_KEPT_STACK, (void *)r->regs[PT_REG_SP]);
-	}
-	/* wake the collector at once: the call may be over soon */
-	if (!got && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_FORCE_WAKEUP))
-		__sync_fetch_and_add(&c->lost_ring, 1);
-	return 0;
-}
-
-/*
- * The current thread is in the call that the collector has found in its stack, and since before now
- * a breakpoint waits for its return: follow it. Another call may have begun in the same frame
- * since, so that it began now, at the latest. False: the thread has left the call.
- */
-SEPARATE int running_follow(struct pt_control *c, u64 now)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_descent *d = bpf_task_storage_get(&descents, task, 0, 0);
-	struct pt_regs *regs = user_regs(task);
-	struct pt_act_key key = {.tgid = task->tgid};
-	struct descent_call call = {};
-	u32 tid = task->pid;
-	u64 word = 0, sp = 0;
-	struct pt_act *a;
-
-	if (!c || !regs || !d)
-		return 0;
-	key.cfa = c->running.cfa;
-	key.slot = c->running.slot;
-	if (bpf_probe_read_kernel(&sp, sizeof(sp), &regs->sp) || sp >= key.cfa ||
-	    bpf_probe_read_user(&word, sizeof(word), (void *)(key.cfa - 8)) ||
-	    true_return(key.cfa - 8, word) != c->running.ret || act_find(&key, act_hash(&key)))
-		return 0;
-	a = act_take(&key, act_hash(&key));
-	if (!a)
-		return 0;
-	a->start = now;
-	a->ret = c->running.ret;
-	a->tid = tid;
-	a->arg_mask = PT_ACT_FOUND | PT_ACT_OUTSIDE | PT_ACT_RETURNS;
-	snapshot_take(&a->snap, c, task, thread_now(c, key.tgid, tid));
-	act_state(a, now << PT_ACT_START_SHIFT | PT_ACT_OPEN);
-	call.key = call.cfa = key.cfa;
-	call.slot = key.slot;
-	call.args = a->args;
-	d->waited = 1; /* clears what an earlier call has waited for */
-	descent_fill(c, d, &call, bpf_map_lookup_elem(&threads, &tid), &a->snap, now);
-	d->record.late = 1;
-	d->asleep_at = 0;
-	c->running.start = now;
-	return 1;
-}
-
-/* Slow calls are kept: look whether a thread that runs is in a call whose begin was not seen. True:
- * such a call is followed from now on. */
-INLINE bool running_look(struct pt_control *c, struct task_struct *task, u64 now)
-{
-	u64 switches = task->nvcsw + task->nivcsw;
-	u32 tid = task->pid;
-	struct pt_thread *t = bpf_map_lookup_elem(&threads, &tid);
-
-	if (!t || descent_of(c, task))
-		return false;
-	if (t->tick_switches != switches)
-		t->ticks = 0;
-	t->tick_switches = switches;
-	t->ticks++;
-	if (c->running.tid == tid) {
-		c->running.state = running_follow(c, now) ? PT_FOUND_LATE : PT_FOUND_GONE;
-		c->running.tid = 0;
-		return c->running.state == PT_FOUND_LATE;
-	}
-	if (t->ticks >= RUNS_LONG_TICKS && c->running_left > 0)
-		running_send(c);
-	return false;
-}
-
 /* Runs at each tick of a timer on each CPU during a descent, or while slow calls are kept: samples
  * the stack of a thread inside f0. */
 SEC("perf_event")
@@ -155,7 +50,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!c || !c->descend_slot || !is_target(c, task->tgid) ||
 	    (c->descend_sampled && !is_chosen(c, task->tgid, task->pid)))
 		return 0;
-	if (c->keep && !is_slow_by_now(c, task, began) && !running_look(c, task, began))
+	if (c->keep && !is_slow_by_now(c, task, began))
 		return 0;
 	steal = steal_clock(c);
 	/* sample the user registers, also if the kernel was interrupted */

@@ -5,20 +5,16 @@
 #include <string.h>
 
 #include "analysis/base/array.h"
-#include "collect/budget.h"
 #include "collect/functions.h"
 #include "collect/keep.h"
 #include "collect/keep_open_state.h"
 #include "collect/reader.h"
-#include "collect/replaced.h"
 #include "collect/thread_snapshots_state.h"
 #include "collect/units.h"
 
 enum {
 	YOUNG_MS = 500,
 	CHECK_MS = 1000,
-	RUNNING_MS = 200, /* how often the stack of a thread that runs is looked at, at most */
-	TICKS_MS = 50,	  /* a thread that no tick has met for so long runs no more */
 };
 
 struct followed **followed_of(struct keep_open *o, uint32_t tid)
@@ -42,8 +38,6 @@ void followed_drop(struct collector *c, struct followed **f)
 {
 	struct keep_open *o = c->keep_open;
 
-	if (o->running == *f)
-		o->running = NULL;
 	/* else the end of another call in its frame would be taken for its own */
 	if ((*f)->end.nr && (*f)->found.start) {
 		o->dropped = *f;
@@ -167,80 +161,11 @@ void keep_open_again(struct collector *c)
 		struct followed *f = o->followed[i];
 		struct pt_found found;
 
-		if (!f || f->moved || f->runs || f->found.state == PT_FOUND_GONE)
+		if (!f || f->moved || f->found.state == PT_FOUND_GONE)
 			continue;
 		found = f->found;
 		kernel_side_found(c->kernel, &found);
 	}
-}
-
-/* ---- threads that run */
-
-void keep_open_running(struct collector *c, const struct pt_record_stack *r)
-{
-	struct pt_control *control = kernel_side_control(c->kernel);
-	struct keep_open *o = c->keep_open;
-	struct known_returns list;
-	struct stack_return at;
-	struct candidate *t;
-	struct followed **f;
-
-	if (!o || o->running || r->bytes > PT_STACK)
-		return;
-	t = &o->list[0];
-	*t = (struct candidate){.now = {.tgid = r->head.tgid, .tid = r->head.tid},
-				.since = r->head.at,
-				.bytes = r->bytes};
-	memcpy(t->stack, r->stack, r->bytes);
-	replaced_restore(&r->replaced, r->regs[PT_REG_SP], t->stack, t->bytes / 8);
-	list = returns_list(c, o);
-	if (!stack_find_return(&list, r->head.tgid, r->regs[PT_REG_SP], t->stack, t->bytes / 8,
-			       &at))
-		return;
-	o->now = now_ns();
-	f = end_await(c, o, t, &at);
-	if (!f)
-		return;
-	units_watch_scheduler(c);
-	(*f)->runs = true;
-	o->running = *f;
-	control->running = (*f)->found;
-	control->running.tid = 0;
-	__atomic_store_n(&control->running.tid, r->head.tid, __ATOMIC_SEQ_CST);
-}
-
-/* Take over what a tick has found of the thread that ran; false: no tick has. */
-static bool running_sync(struct collector *c, struct keep_open *o)
-{
-	struct pt_control *control = kernel_side_control(c->kernel);
-	struct followed **f;
-
-	if (!o->running)
-		return true;
-	if (__atomic_load_n(&control->running.tid, __ATOMIC_SEQ_CST))
-		return false;
-	f = followed_of(o, o->running->found.tid);
-	o->running = NULL;
-	(*f)->found.state = control->running.state;
-	(*f)->found.start = control->running.start;
-	if ((*f)->found.state == PT_FOUND_GONE)
-		followed_drop(c, f);
-	return true;
-}
-
-void running_turn(struct collector *c, struct keep_open *o)
-{
-	struct pt_control *control = kernel_side_control(c->kernel);
-
-	if (!running_sync(c, o) && o->now > o->running->found_ns + TICKS_MS * MS) {
-		__atomic_store_n(&control->running.tid, 0, __ATOMIC_SEQ_CST);
-		control->running.state = PT_FOUND_GONE;
-		running_sync(c, o);
-	}
-	if (o->now < o->refilled_ns + RUNNING_MS * MS || budget_left(c) <= 0)
-		return;
-	o->refilled_ns = o->now;
-	__atomic_store_n(&control->running_left, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- calls that are over */
@@ -274,7 +199,7 @@ void followed_check(struct collector *c, struct keep_open *o)
 	for (uint32_t i = 0; i < FOLLOWED; i++) {
 		struct followed *f = o->followed[i];
 
-		if (!f || f->open || f == o->running)
+		if (!f || f->open)
 			continue;
 		looked_of(o, f->found.tid)->again_ns = 0;
 		followed_drop(c, &o->followed[i]);
@@ -358,17 +283,8 @@ void keep_open_tell(struct collector *c, const struct pt_record_call *r)
 	uint64_t until;
 	bool sleeps;
 
-	if (f && (*f)->runs) {
-		running_sync(c, c->keep_open);
-		f = followed_of(c->keep_open, r->head.tid);
-	}
 	if (!f || (*f)->found.slot != r->head.slot || (*f)->found.start != r->head.at)
 		return;
-	/* its samples are sent in any case */
-	if ((*f)->runs) {
-		followed_drop(c, f);
-		return;
-	}
 	sleeps = (*f)->found.woken != (*f)->found.since && !kernel_stop_of((*f)->now.state);
 	until = (*f)->seen_ns;
 	if (sleeps) {

@@ -190,15 +190,12 @@ uint64_t keep_open_turn(struct collector *c, uint64_t now)
 	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	c->keep_open->now = now;
 	look(c, c->keep_open);
-	running_turn(c, c->keep_open);
 	followed_check(c, c->keep_open);
 	return next_turn(c->keep_open, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used);
 }
 
 void keep_open_release(struct collector *c)
 {
-	kernel_side_control(c->kernel)->running_left = 0;
-	kernel_side_control(c->kernel)->running.tid = 0;
 	for (uint32_t i = 0; c->keep_open && i < FOLLOWED; i++) {
 		if (c->keep_open->followed[i])
 			followed_drop(c, &c->keep_open->followed[i]);

@@ -22,10 +22,6 @@ struct collector;
 uint64_t keep_open_turn(struct collector *c, uint64_t now);
 /* True if open calls of this slot are looked for. */
 bool keep_open_looks(struct collector *c, uint32_t slot);
-/* Look for such a call in the stack of a thread that has run for a while without a switch. Two of
- * its calls may have the same frame: so the call that is followed begins, at the latest, when the
- * thread is seen in that frame again while the breakpoint is set. */
-void keep_open_running(struct collector *c, const struct pt_record_stack *r);
 /* A hardware breakpoint has seen a call of this slot return in this thread. */
 void keep_open_closed(struct collector *c, uint32_t slot, uint32_t tid);
 /* True if the end of a call is awaited that was found lately. */

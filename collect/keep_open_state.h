@@ -34,7 +34,6 @@ struct followed {
 	uint64_t found_ns, seen_ns; /* when it was seen first and last not to have run */
 	bool moved;		    /* it has run since */
 	bool open;		    /* its activation was there at the last check */
-	bool runs; /* found while it ran: control.running until a tick has found it again */
 	uint32_t bytes;
 	uint64_t stack[PT_STACK / 8];
 };
@@ -46,10 +45,9 @@ struct keep_open {
 	struct followed *followed[FOLLOWED];
 	struct known_return *returns; /* sorted */
 	size_t nr_returns, cap_returns;
-	uint64_t now, turn_ns, checked_ns, refilled_ns;
+	uint64_t now, turn_ns, checked_ns;
 	int64_t credit_ns;		/* CPU time that looking may take */
 	const struct followed *dropped; /* by followed_drop() */
-	struct followed *running;	/* one of them, of control.running; NULL: none */
 };
 
 /* ---- keep_open.c */
@@ -68,5 +66,3 @@ void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
 void followed_drop(struct collector *c, struct followed **f);
 /* Forget calls that are over. */
 void followed_check(struct collector *c, struct keep_open *o);
-/* Threads that run: give up what no tick has met, and allow the next stack. */
-void running_turn(struct collector *c, struct keep_open *o);

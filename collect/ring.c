@@ -46,9 +46,7 @@ static void sleep_take(struct collector *c, const struct pt_record_sleep *r)
 
 static void stack_take(struct collector *c, const struct pt_record_stack *r)
 {
-	if (c->keeping && r->epoch == PT_RUNNING_EPOCH)
-		keep_open_running(c, r);
-	else if (c->keeping)
+	if (c->keeping)
 		keep_stack(c, r);
 	else
 		armed_stack(c, r);
