@@ -28,6 +28,8 @@ void keep_burst_begins(struct collector *c);
 /* Take a record of the BPF programs while slow calls are kept. */
 void keep_sleep(struct collector *c, const struct pt_record_sleep *r);
 void keep_stack(struct collector *c, const struct pt_record_stack *r);
+/* The same of the stack with which the call was found that keep_call() has been given. */
+void keep_found_stack(struct collector *c, const struct pt_record_stack *r);
 /* True if such a sleep has been taken, of a thread that left its CPU at `since`; *until: its end.
  */
 bool keep_has_sleep(const struct collector *c, uint32_t tid, uint64_t since, uint64_t *until);

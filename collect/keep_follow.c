@@ -274,7 +274,7 @@ static void stack_tell(struct collector *c, const struct followed *f, uint64_t a
 	r.nr_kernel = f->now.nr_kernel < PT_KERNEL_FRAMES ? f->now.nr_kernel : PT_KERNEL_FRAMES;
 	memcpy(r.kernel, f->now.kernel, r.nr_kernel * sizeof(r.kernel[0]));
 	memcpy(r.stack, f->stack, f->bytes);
-	keep_stack(c, &r);
+	keep_found_stack(c, &r);
 }
 
 void keep_open_tell(struct collector *c, const struct pt_record_call *r)

@@ -30,7 +30,7 @@ bool keep_open_waits(const struct collector *c);
  * run since they were found. */
 void keep_open_again(struct collector *c);
 /* The call has ended: if it was followed, hand its stack, and its sleep if the scheduler was not
- * watched, to keep_stack() and keep_sleep(). */
+ * watched, to keep_found_stack() and keep_sleep(). */
 void keep_open_tell(struct collector *c, const struct pt_record_call *r);
 /* Follow no call any more. */
 void keep_open_release(struct collector *c);

@@ -103,30 +103,48 @@ void ring_observe(struct front *f, const struct record *rec)
 		front_request(f, &req);
 }
 
-/* Hold a call until its stack, which follows, is unwound. */
+/* Hold a call until the stack with which it was found, which follows, is unwound. */
 static void unchecked_hold(struct front *f, const struct rec_slow_call *call)
 {
-	free(f->ring.unchecked);
-	f->ring.unchecked =
-	    record_copy(&(struct record){.type = REC_SLOW_CALL, .slow_call = *call});
+	struct record **to =
+	    &f->ring.unchecked[f->ring.next_unchecked++ % ARRAY_SIZE(f->ring.unchecked)];
+
+	free(*to);
+	*to = record_copy(&(struct record){.type = REC_SLOW_CALL, .slow_call = *call});
 	f->ring.kept = call->call;
 }
 
-/* The stack of the call that is held was unwound: keep the call if it was open. In the outermost of
- * these frames its thread was then. */
+static bool is_in_call(const struct rec_call *call, const struct rec_stack *s)
+{
+	return call->op && call->op == s->op && call->tid == s->tid && s->at_ns >= call->start_ns &&
+	       s->at_ns <= call->start_ns + call->raw_ns;
+}
+
+/* The stack with which a call that is held was found was unwound: keep the call if it was open. In
+ * the outermost of these frames its thread was then. */
 static void unchecked_take(struct front *f, const struct rec_stack *s,
 			   const struct rec_frame *frames, uint32_t nr)
 {
-	struct record *rec = f->ring.unchecked;
 	const struct op *op = model_op_by_number(f->stream.model, s->op);
+	struct record **held =
+	    find_first(i, f->ring.unchecked, ARRAY_SIZE(f->ring.unchecked),
+		       f->ring.unchecked[i] &&
+			   f->ring.unchecked[i]->slow_call.call.start_ns == s->found_start_ns &&
+			   is_in_call(&f->ring.unchecked[i]->slow_call.call, s));
+	struct rec_slow_call *call;
 
-	if (!rec || rec->slow_call.call.op != s->op || rec->slow_call.call.tid != s->tid)
+	if (!s->found_start_ns || !held)
 		return;
-	f->ring.unchecked = NULL;
-	rec->slow_call.missing &= ~(uint32_t)SLOW_UNCHECKED;
-	if (op && nr && frames[0].module == op->module_id && frames[0].function == op->offset)
-		front_feed(f, rec);
-	free(rec);
+	call = &(*held)->slow_call;
+	call->missing &= ~(uint32_t)SLOW_UNCHECKED;
+	call->usual_ns = slow_calls_usual(f->ring.slow, call->call.op);
+	if (op && nr && frames[0].module == op->module_id && frames[0].function == op->offset &&
+	    slow_calls_keeps(f->ring.slow, &call->call))
+		front_feed(f, *held);
+	else if (is_in_call(&f->ring.kept, s))
+		f->ring.kept.op = 0; /* nor are its other stacks needed */
+	free(*held);
+	*held = NULL;
 }
 
 bool ring_keeps(struct front *f, struct rec_slow_call *call)
@@ -146,10 +164,7 @@ bool ring_keeps(struct front *f, struct rec_slow_call *call)
 
 bool ring_wants_stack(const struct front *f, const struct rec_stack *stack)
 {
-	const struct rec_call *call = &f->ring.kept;
-
-	return call->op && call->op == stack->op && call->tid == stack->tid &&
-	       stack->at_ns >= call->start_ns && stack->at_ns <= call->start_ns + call->raw_ns;
+	return is_in_call(&f->ring.kept, stack);
 }
 
 bool ring_is_syscall(const struct front *f, uint32_t op)
@@ -167,7 +182,7 @@ void ring_stack(struct front *f, const struct rec_stack *s, const struct rec_fra
 	struct driver_host host;
 
 	unchecked_take(f, s, frames, nr);
-	if (!nr)
+	if (!nr || !s->weight_ns)
 		return;
 	rec.witness = (struct rec_witness){.op = s->op,
 					   .tid = s->tid,
@@ -195,7 +210,8 @@ void ring_stack(struct front *f, const struct rec_stack *s, const struct rec_fra
 void ring_release(struct front *f)
 {
 	name_requests_free(f->ring.names);
-	free(f->ring.unchecked);
+	for (size_t i = 0; i < ARRAY_SIZE(f->ring.unchecked); i++)
+		free(f->ring.unchecked[i]);
 	slow_calls_free(f->ring.slow);
 }
 

@@ -45,6 +45,7 @@ enum {
 	FRONT_MAX_WATCHES = 64,
 	FRONT_CHOSEN = 256,
 	FRONT_MAX_STACKS = 64, /* stacks being unwound by the parser */
+	FRONT_MAX_UNCHECKED = 8,
 	SNAPSHOT_ROUNDS =
 	    1u << 30, /* rounds of snapshots have epochs above this, rounds of arming below */
 	WATCH_CANDIDATES = 12,	 /* functions with an ambiguous name */
@@ -177,7 +178,9 @@ struct front_ring {
 	bool keeps;		 /* slow calls are kept without a ring, too */
 	struct slow_calls *slow; /* which calls are kept; NULL: nothing was measured yet */
 	struct rec_call kept;	 /* the last one: its stacks follow; its texts are not valid */
-	struct record *unchecked;    /* the last one with SLOW_UNCHECKED; NULL: it was checked */
+	/* the last ones with SLOW_UNCHECKED, each until its stack is unwound */
+	struct record *unchecked[FRONT_MAX_UNCHECKED];
+	uint32_t next_unchecked;
 	struct name_requests *names; /* of the code in the stacks of kept calls */
 	bool clock_known;	     /* clock_ahead_ns is valid */
 	int64_t clock_ahead_ns;	     /* wall clock minus monotonic clock */
