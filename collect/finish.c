@@ -8,6 +8,7 @@
 
 #include "analysis/base/debug_path.h"
 #include "collect/functions.h"
+#include "collect/keep_open.h"
 #include "collect/kernel_functions.h"
 #include "collect/modules.h"
 #include "collect/opener.h"
@@ -80,6 +81,7 @@ void collector_finish(struct collector *c)
 	if (c->kernel && c->slice.start && c->loop.heartbeat_ns) {
 		functions_govern(c, now_ns());
 		ring_drain(c);
+		keep_open_release(c);
 		snapshots_end(c);
 		waits_end(c);
 		share_hold(c);
@@ -97,6 +99,7 @@ void collector_finish(struct collector *c)
 		cost_note(c);
 		steal_note(c);
 	}
+	keep_open_release(c);
 	bye.bye.error = c->loop.error;
 	send_record(c, &bye);
 	while (channel_flush(c->front) == 1 && now_ns() < until) {

@@ -31,6 +31,7 @@ struct keeping {
 	uint32_t next;
 	struct pt_record_stack *stacks[PENDING_STACKS]; /* each is allocated at its size */
 	uint32_t next_stack;
+	const struct pt_record_stack *found; /* one of them, of the call that is being told */
 	struct clocks clocks;
 };
 
@@ -74,16 +75,14 @@ static void stacks_forget(struct keeping *k)
 
 void keep_clocks(struct collector *c, bool run)
 {
-	struct pt_control *control = kernel_side_control(c->kernel);
-
 	if (!c->keeping)
 		return;
 	clocks_release(&c->keeping->clocks);
-	if (!run)
-		keep_open_release(c);
 	if (run)
 		clocks_attach(&c->keeping->clocks, kernel_side_program(c->kernel, PROGRAM_SAMPLE),
-			      control->nr_cpus, KEEP_HZ);
+			      kernel_side_control(c->kernel)->nr_cpus, KEEP_HZ);
+	else
+		keep_open_release(c);
 }
 
 void keep_pause(struct collector *c)
@@ -147,18 +146,29 @@ bool keep_has_sleep(const struct collector *c, uint32_t tid, uint64_t since, uin
 	return found;
 }
 
-void keep_stack(struct collector *c, const struct pt_record_stack *r)
+/* Returns the copy; NULL: there is none. */
+static const struct pt_record_stack *stack_keep(struct keeping *k, const struct pt_record_stack *r)
 {
-	struct pt_record_stack **to =
-	    &c->keeping->stacks[c->keeping->next_stack++ % PENDING_STACKS];
+	struct pt_record_stack **to = &k->stacks[k->next_stack++ % PENDING_STACKS];
 	size_t size = offsetof(struct pt_record_stack, stack) + r->bytes;
 
 	if (r->epoch != SLOW_CALL_EPOCH || r->bytes > PT_STACK)
-		return;
+		return NULL;
 	free(*to);
 	*to = malloc(size);
 	if (*to)
 		memcpy(*to, r, size);
+	return *to;
+}
+
+void keep_stack(struct collector *c, const struct pt_record_stack *r)
+{
+	stack_keep(c->keeping, r);
+}
+
+void keep_found_stack(struct collector *c, const struct pt_record_stack *r)
+{
+	c->keeping->found = stack_keep(c->keeping, r);
 }
 
 /* The stack with which the thread fell asleep; NULL: it was not copied. */
@@ -240,34 +250,46 @@ static uint32_t sleeps_take(struct collector *c, const struct pt_record_call *ca
 	return n;
 }
 
-/* Send one stack of a call; `sleeps`: those of the call, by which a sleep is described. */
+/* Say what the thread did when the stack was taken. `sleeps` of the call describe a sleep. False:
+ * not known, or not time of the call. */
+static bool stack_describe(struct collector *c, const struct pt_record_stack *r,
+			   const struct rec_slow_call *slow, struct rec_stack *out,
+			   struct kernel_work *work)
+{
+	if (r->sleeps) {
+		const struct rec_witness *w = find_first(i, slow->sleeps, slow->nr_sleeps,
+							 slow->sleeps[i].at_ns == out->at_ns);
+
+		if (!w)
+			return false;
+		out->kind = WITNESS_SLEEP;
+		out->weight_ns = w->weight_ns;
+		out->sleep = w->sleep;
+		return true;
+	}
+	if (kernel_in_probe(r) || kernel_in_interrupt(r))
+		return false;
+	out->weight_ns = 1000000000 / KEEP_HZ;
+	kernel_work_of_sample(c, r, work);
+	kernel_work_send(work, &out->sleep);
+	return true;
+}
+
+/* Send one stack of a call. */
 static void stack_tell(struct collector *c, const struct pt_record_stack *r,
 		       const struct rec_slow_call *slow)
 {
 	struct rec_stack out = {.op = slow->call.op,
 				.epoch = SLOW_CALL_EPOCH,
 				.at_ns = less(r->head.at, c->start_ns),
-				.weight_ns = 1000000000 / KEEP_HZ,
 				.kind = WITNESS_RUN,
+				.found_start_ns =
+				    r == c->keeping->found ? slow->call.start_ns : 0,
 				.sleep = SLEEP_NONE};
 	struct kernel_work work;
 
-	if (r->sleeps) {
-		const struct rec_witness *w = find_first(i, slow->sleeps, slow->nr_sleeps,
-							 slow->sleeps[i].at_ns == out.at_ns);
-
-		if (!w)
-			return;
-		out.kind = WITNESS_SLEEP;
-		out.weight_ns = w->weight_ns;
-		out.sleep = w->sleep;
-	} else if (kernel_in_probe(r) || kernel_in_interrupt(r)) {
-		return;
-	} else {
-		kernel_work_of_sample(c, r, &work);
-		kernel_work_send(&work, &out.sleep);
-	}
-	stack_send(c, r, &out);
+	if (stack_describe(c, r, slow, &out, &work) || out.found_start_ns)
+		stack_send(c, r, &out);
 }
 
 static bool is_of(const struct pt_record_stack *s, const struct pt_record_call *call)
@@ -289,16 +311,20 @@ static void stacks_look(const struct keeping *k, const struct pt_record_call *ca
 		slow->missing |= SLOW_SLEEPS;
 }
 
-/* Send the stacks of a call that was sent, and forget them. */
+/* Send the stacks of a call that was sent, and forget them. The front keeps the others only if that
+ * with which the call was found has told that it was open. */
 static void stacks_tell(struct collector *c, const struct pt_record_call *call,
 			const struct rec_slow_call *slow)
 {
+	if (c->keeping->found)
+		stack_tell(c, c->keeping->found, slow);
 	for (uint32_t i = 0; i < PENDING_STACKS; i++) {
 		struct pt_record_stack **s = &c->keeping->stacks[i];
 
 		if (!is_of(*s, call))
 			continue;
-		stack_tell(c, *s, slow);
+		if (*s != c->keeping->found)
+			stack_tell(c, *s, slow);
 		free(*s);
 		*s = NULL;
 	}
@@ -314,6 +340,7 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 
 	if (r->head.slot >= PT_SLOTS || r->epoch != SLOW_CALL_EPOCH)
 		return;
+	c->keeping->found = NULL;
 	keep_open_tell(c, r);
 	/* the first call of a system call may be a slow one */
 	slots_announce(c);
@@ -338,9 +365,8 @@ void keep_call(struct collector *c, const struct pt_record_call *r)
 
 void keep_release(struct collector *c)
 {
-	keep_open_release(c);
 	if (c->keeping) {
-		keep_clocks(c, false);
+		clocks_release(&c->keeping->clocks);
 		stacks_forget(c->keeping);
 	}
 	free(c->keeping);

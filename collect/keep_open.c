@@ -196,12 +196,13 @@ uint64_t keep_open_turn(struct collector *c, uint64_t now)
 
 void keep_open_release(struct collector *c)
 {
-	for (uint32_t i = 0; c->keep_open && i < FOLLOWED; i++) {
+	if (!c->keep_open)
+		return;
+	for (uint32_t i = 0; i < FOLLOWED; i++) {
 		if (c->keep_open->followed[i])
 			followed_drop(c, &c->keep_open->followed[i]);
 	}
-	if (c->keep_open)
-		free(c->keep_open->returns);
+	free(c->keep_open->returns);
 	free(c->keep_open);
 	c->keep_open = NULL;
 }
