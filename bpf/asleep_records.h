@@ -94,6 +94,9 @@ struct pt_sought {
 	pt_u32 network, port, address, spare;
 };
 
+/* Calls that are followed at once, each by a breakpoint; after so many hits by other calls it is
+ * removed. */
+enum { PT_FOLLOWED_CALLS = 8, PT_BREAK_MISSES = 64 };
 /* A bit of pt_act.arg_mask, always with PT_ACT_OUTSIDE: the begin of the call was not seen. */
 #define PT_ACT_FOUND (1u << 29)
 
@@ -105,13 +108,13 @@ struct pt_found {
 	pt_u32 tid, slot;
 	pt_u64 switches; /* of the thread; see struct pt_task_now */
 	pt_u64 cfa, ret; /* of the call; its return address */
-	pt_u64 since;	 /* when the thread left its CPU */
+	pt_u64 since;	 /* when the thread left its CPU, as the scheduler's statistics tell */
 	pt_u64 woken;	 /* since when it waits for a CPU; 0: it sleeps */
 	pt_u64 asked;	 /* as in struct pt_asleep; so are the next ones */
 	pt_u32 fd, words[PT_FUTEX_WORDS];
 	/* the answer: */
-	pt_u32 state; /* enum pt_found_state */
-	pt_u32 spare;
+	pt_u32 state;	/* enum pt_found_state */
+	pt_u32 certain; /* 1: the thread has not left its CPU later than `since` */
 	/* Of the call; at the latest, if state is PT_FOUND_LATE. Also asked with: of a call that
 	 * was found before; 0: none. */
 	pt_u64 start;

@@ -106,7 +106,7 @@ INLINE void activation_count(struct pt_control *c, struct pt_act_key *key, struc
 INLINE void activation_close(struct pt_control *c, struct pt_act_key *key, struct pt_act *a,
 			     const u64 *ret, u64 now, u32 tid)
 {
-	if (a->arg_mask & PT_ACT_FOUND && a->tid == tid)
+	if (a->arg_mask & PT_ACT_FOUND && a->tid == tid && c->keep)
 		descent_end(c, key->slot, key->cfa, a->start, now);
 	if (!(a->arg_mask & PT_ACT_OUTSIDE))
 		activation_count(c, key, a, ret, now, tid);
@@ -181,7 +181,7 @@ INLINE struct pt_act *activation_begin(struct pt_control *c, struct pt_site *s, 
 			__sync_fetch_and_add(&c->lost_acts, 1);
 		return a;
 	}
-	if (s->flags & PT_SITE_REPEATS)
+	if (s->flags & PT_SITE_REPEATS && !(a->arg_mask & PT_ACT_FOUND))
 		return 0;
 	counts = !(a->arg_mask & PT_ACT_OUTSIDE) && counts_still(c, a->start);
 	if (a->exit && counts)
@@ -392,14 +392,29 @@ int on_site(struct pt_regs *ctx)
 
 enum { BREAK_NS = 1500 }; /* assumed cost of a breakpoint that is hit by another call */
 
+/* Another call has hit a breakpoint; `follower`: of which followed call + 1, 0: of none. The
+ * collector removes one that is hit often, because each hit costs the thread an exception. */
+INLINE void break_missed(struct pt_control *c, u64 follower, u64 id, u64 ip)
+{
+	__sync_fetch_and_add(&c->snapshot_ns, BREAK_NS);
+	follower--;
+	HIDE(follower);
+	if (follower >= PT_FOLLOWED_CALLS)
+		return;
+	if (__sync_fetch_and_add(&c->break_misses[follower], 1) + 1 == PT_BREAK_MISSES)
+		record_send(c, PT_RECORD_MISSED, 0, id >> 32, (u32)id, ip);
+}
+
 /*
  * A hardware breakpoint at the return address of one open call, in its thread only. It shows
- * the end of a slow call after a burst, when no probe is attached.
+ * the end of a slow call after a burst, when no probe is attached. Its cookie: the slot, and above
+ * it what break_missed() needs.
  */
 SEC("perf_event")
 int on_break(struct bpf_perf_event_data *ctx)
 {
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct pt_control *c = the_control();
 	struct pt_act_key key = {};
 
@@ -407,11 +422,11 @@ int on_break(struct bpf_perf_event_data *ctx)
 		return 0;
 	key.cfa = ctx->regs.sp;
 	key.tgid = id >> 32;
-	key.slot = (u32)bpf_get_attach_cookie(ctx);
+	key.slot = (u32)cookie;
 	if (activation_end(c, &key, ctx->regs.ax, true, now, (u32)id))
 		record_send(c, PT_RECORD_CLOSED, key.slot, id >> 32, (u32)id, ctx->regs.ip);
 	else
-		__sync_fetch_and_add(&c->snapshot_ns, BREAK_NS);
+		break_missed(c, cookie >> 32, id, ctx->regs.ip);
 	return 0;
 }
 

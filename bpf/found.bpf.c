@@ -27,6 +27,24 @@ INLINE void asleep_fill(struct task_struct *task, struct pt_found *f)
 	a->parked = a->retransmits = a->held_back = a->queued = a->room = a->tried.call = 0;
 }
 
+enum { PRIO_FAIR = 100, LATE_NS = 20000000 };
+
+/*
+ * A call must not seem longer than it is, so that `since` must not be earlier than when the thread
+ * left its CPU. The collector adds the time that the scheduler has counted to when the thread got
+ * its CPU. Of threads with a real-time priority that is not known. Steal time is not in it, nor the
+ * time of interrupts, if the kernel counts it: add the time once more, as if they had taken half.
+ */
+INLINE void since_bound(struct pt_control *c, struct task_struct *task, struct pt_found *f)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	f->certain = 1;
+	f->since += task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	if (task->prio < PRIO_FAIR || c->steal_offset || f->since > now)
+		f->since = now;
+}
+
 /*
  * The scheduler is watched: the thread has been off its CPU since then. If it was seen to leave its
  * CPU, it was in no call that is followed, so that it was not noted why.
@@ -91,6 +109,7 @@ INLINE struct pt_act *act_found(struct pt_control *c, struct pt_act_key *key, st
 	a->ret = f->ret;
 	a->tid = f->tid;
 	a->arg_mask = PT_ACT_FOUND | PT_ACT_OUTSIDE | PT_ACT_RETURNS;
+	__builtin_memset(a->args, 0, sizeof(a->args));
 	left_fill(c, &a->snap, task, t);
 	act_state(a, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN);
 	return a;
@@ -111,15 +130,37 @@ INLINE struct pt_thread *left_thread(struct pt_control *c, struct task_struct *t
 				     struct pt_found *f)
 {
 	struct pt_thread *t = 0;
+	bool preempted = f->woken == f->since;
 
 	if (c->layers & ON_RUNQUEUE)
 		t = thread_of(c, task->tgid, task->pid);
-	if (!t)
-		return 0;
-	burst_check(c, t);
-	if (t->off_since)
+	if (t)
+		burst_check(c, t);
+	/* it has run since then, and was not seen to leave its CPU again */
+	if (t && t->off_since && t->off_since + LATE_NS < f->since)
+		t->off_since = t->wake_since = 0;
+	if (t && t->off_since) {
 		f->since = t->off_since;
+		f->certain = 1;
+	}
+	if (!f->certain)
+		since_bound(c, task, f);
+	if (preempted || (f->woken && f->woken < f->since))
+		f->woken = f->since;
 	return t;
+}
+
+/* The thread was found to have run meanwhile: what was written may be wrong. */
+INLINE u32 found_undo(struct pt_descent *d, struct pt_act *a, struct pt_thread *t,
+		      struct pt_found *f)
+{
+	d->active = 0;
+	if (t)
+		__sync_val_compare_and_swap(&t->off_since, f->since, 0);
+	if (a)
+		__sync_val_compare_and_swap(&a->state, f->start << PT_ACT_START_SHIFT | PT_ACT_OPEN,
+					    0);
+	return PT_FOUND_GONE;
 }
 
 INLINE bool is_followed(struct pt_control *c, struct task_struct *task, struct pt_descent *d,
@@ -143,7 +184,8 @@ INLINE u32 found_follow(struct pt_control *c, struct task_struct *task, struct p
 	t = left_thread(c, task, f);
 	/* the end of another call in this frame was not seen */
 	if (!fresh && late && a->start != f->start) {
-		act_state(a, 0);
+		__sync_val_compare_and_swap(&a->state, a->start << PT_ACT_START_SHIFT | PT_ACT_OPEN,
+					    0);
 		fresh = true;
 	}
 	if (!fresh && is_followed(c, task, d, &key)) {
@@ -163,15 +205,11 @@ INLINE u32 found_follow(struct pt_control *c, struct task_struct *task, struct p
 	descent_fill(c, d, &call, t, &a->snap, f->start);
 	d->record.late = late;
 	d->asleep_at = 0;
-	if (t)
+	if (t && is_still(task, f))
 		off_fill(c, task, t, d, f);
 	if (is_still(task, f))
 		return late ? PT_FOUND_LATE : PT_FOUND_AGAIN;
-	/* it has run meanwhile: what was written may be wrong */
-	d->active = 0;
-	if (fresh)
-		act_state(a, 0);
-	return PT_FOUND_GONE;
+	return found_undo(d, fresh ? a : 0, t, f);
 }
 
 SEC("iter/task")

@@ -50,7 +50,8 @@ INLINE bool is_within(struct pt_control *c, struct task_struct *task, struct pt_
 	if (!descent_of(c, task) || call->goroutine != d->goroutine || call->cfa >= d->cfa ||
 	    d->record.epoch != c->descend_epoch)
 		return false;
-	return !d->is_call;
+	/* a call that was found by its return address may be over: it must not hide this one */
+	return !d->is_call && !d->record.late;
 }
 
 /* Send the longest sleeps of a call that is kept. */

@@ -436,7 +436,9 @@ INLINE bool record_send(struct pt_control *c, u32 kind, u32 slot, u32 tgid, u32 
 	r->address = address;
 	/* wake the collector at once: a probe hit too often slows the target until it is
 	 * removed */
-	bpf_ringbuf_submit(r, kind == PT_RECORD_BLOWN ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(r, kind == PT_RECORD_BLOWN || kind == PT_RECORD_MISSED
+				  ? BPF_RB_FORCE_WAKEUP
+				  : BPF_RB_NO_WAKEUP);
 	return true;
 }
 

@@ -471,6 +471,7 @@ struct pt_control {
 	pt_u64 chosen_since; /* calls that began before the last choice of threads do not count */
 	struct pt_sought sought; /* what the iterator over files looks for */
 	struct pt_found found;
+	pt_u32 break_misses[PT_FOLLOWED_CALLS]; /* hits by other calls, of each breakpoint */
 	pt_u32 sys_slot[PT_SYSCALLS];
 	pt_u32 uring_slot[PT_URING_OPS];
 	pt_u32 uring_open; /* requests of this burst of the system calls */

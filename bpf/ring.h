@@ -26,6 +26,7 @@ enum pt_record_kind {
 	PT_RECORD_STACK,   /* the stack of a thread inside f0, as it falls asleep or sampled */
 	PT_RECORD_CALLEES, /* callees seen in an in-peak call of f0 */
 	PT_RECORD_CLOSED,  /* a hardware breakpoint saw an open call return */
+	PT_RECORD_MISSED,  /* one was hit by PT_BREAK_MISSES other calls */
 	PT_RECORD_THREAD_SNAPSHOT, /* the stack of a running thread */
 };
 

@@ -59,7 +59,8 @@ static void break_one(void *ctx, uint32_t index, const struct pt_act *a)
 	struct break_walk *w = ctx;
 	struct attachment *one;
 
-	if (a->key.slot != w->f->slot || w->failed)
+	/* what was found has a breakpoint of its own */
+	if (a->key.slot != w->f->slot || a->arg_mask & PT_ACT_FOUND || w->failed)
 		return;
 	one = a->ret ? attachments_next(&w->f->breaks, MAX_BREAKS) : NULL;
 	w->failed = !one || attach_breakpoint(one, kernel_side_program(w->c->kernel, PROGRAM_BREAK),

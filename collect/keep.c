@@ -283,8 +283,7 @@ static void stack_tell(struct collector *c, const struct pt_record_stack *r,
 				.epoch = SLOW_CALL_EPOCH,
 				.at_ns = less(r->head.at, c->start_ns),
 				.kind = WITNESS_RUN,
-				.found_start_ns =
-				    r == c->keeping->found ? slow->call.start_ns : 0,
+				.found_start_ns = r == c->keeping->found ? slow->call.start_ns : 0,
 				.sleep = SLEEP_NONE};
 	struct kernel_work work;
 

@@ -15,6 +15,8 @@
 enum {
 	YOUNG_MS = 500,
 	CHECK_MS = 1000,
+	REST_MS = 10000,
+	AGAIN_MS = 1000, /* until a thread whose call could not be followed is looked at again */
 };
 
 struct followed **followed_of(struct keep_open *o, uint32_t tid)
@@ -39,7 +41,7 @@ void followed_drop(struct collector *c, struct followed **f)
 	struct keep_open *o = c->keep_open;
 
 	/* else the end of another call in its frame would be taken for its own */
-	if ((*f)->end.nr && (*f)->found.start) {
+	if ((*f)->found.start) {
 		o->dropped = *f;
 		kernel_side_activations(c->kernel, act_drop, c);
 	}
@@ -98,6 +100,7 @@ static struct followed **end_await(struct collector *c, struct keep_open *o,
 				   const struct candidate *t, const struct stack_return *at)
 {
 	struct followed **room = followed_of(o, t->now.tid);
+	uint32_t index;
 
 	if (room)
 		followed_drop(c, room);
@@ -105,34 +108,34 @@ static struct followed **end_await(struct collector *c, struct keep_open *o,
 		room = find_first(i, o->followed, FOLLOWED, !o->followed[i]);
 	if (!room || !(*room = followed_new(t, at)))
 		return NULL;
-	(*room)->found_ns = (*room)->seen_ns = o->now;
+	(*room)->found_ns = (*room)->seen_ns = now_ns();
 	(*room)->open = true;
+	index = (uint32_t)(room - o->followed);
+	kernel_side_control(c->kernel)->break_misses[index] = 0;
 	if (!attach_breakpoint(&(*room)->end, kernel_side_program(c->kernel, PROGRAM_BREAK),
-			       (int)t->now.tid, at->address, at->slot))
+			       (int)t->now.tid, at->address, (index + 1ull) << 32 | at->slot))
 		return room;
 	followed_drop(c, room);
 	return NULL;
 }
 
-/* The call that was found in an earlier sleep of its thread is open still: take what it waits for
- * now. False: it is another call. */
-static bool is_same_call(struct followed **f, const struct candidate *t,
-			 const struct stack_return *at)
+/* Have the kernel follow the call, as long as its thread has not run since. False: it has. */
+static bool found_again(struct collector *c, struct followed *f)
 {
-	struct followed *fresh;
-
-	if (!f || (*f)->found.state != PT_FOUND_LATE || !(*f)->end.nr ||
-	    (*f)->found.cfa != at->cfa || (*f)->found.slot != at->slot)
+	f->found.state = PT_FOUND_GONE;
+	if (kernel_side_found(c->kernel, &f->found) || f->found.state == PT_FOUND_GONE)
 		return false;
-	fresh = followed_new(t, at);
-	if (!fresh)
-		return false;
-	fresh->end = (*f)->end;
-	fresh->found.start = (*f)->found.start;
-	fresh->open = true;
-	free(*f);
-	*f = fresh;
+	/* a call does not begin after it was seen */
+	if (f->seen_ns < f->found.since)
+		f->seen_ns = f->found.since;
 	return true;
+}
+
+/* True if this call was found in an earlier sleep of its thread, and is followed since. */
+static bool is_followed(struct followed *const *f, const struct stack_return *at)
+{
+	return f && (*f)->found.state == PT_FOUND_LATE && (*f)->found.cfa == at->cfa &&
+	       (*f)->found.slot == at->slot;
 }
 
 /* The breakpoint is set before the thread is looked at again: so its return is not missed. */
@@ -141,15 +144,20 @@ void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
 {
 	struct followed **f = followed_of(o, t->now.tid);
 
-	if (!is_same_call(f, t, at))
-		f = end_await(c, o, t, at);
+	t->looked->again_ns = o->now + AGAIN_MS * MS;
+	/* the stack of its first find decides whether it was open since then: so keep that */
+	if (is_followed(f, at))
+		return;
+	f = end_await(c, o, t, at);
 	if (!f)
 		return;
-	(*f)->found_ns = (*f)->seen_ns = o->now;
 	units_watch_scheduler(c);
-	if (kernel_side_found(c->kernel, &(*f)->found) || (*f)->found.state == PT_FOUND_GONE)
+	if (!found_again(c, *f)) {
 		followed_drop(c, f);
-	else if ((*f)->found.state != PT_FOUND_LATE)
+		return;
+	}
+	t->looked->again_ns = UINT64_MAX;
+	if ((*f)->found.state != PT_FOUND_LATE)
 		attachment_release(&(*f)->end, false);
 }
 
@@ -159,12 +167,16 @@ void keep_open_again(struct collector *c)
 
 	for (uint32_t i = 0; o && i < FOLLOWED; i++) {
 		struct followed *f = o->followed[i];
-		struct pt_found found;
 
-		if (!f || f->moved || f->found.state == PT_FOUND_GONE)
+		/* at this moment it is being found */
+		if (!f || f->found.state == PT_FOUND_GONE)
 			continue;
-		found = f->found;
-		kernel_side_found(c->kernel, &found);
+		if (f->found.state == PT_FOUND_LATE && !f->moved && found_again(c, f))
+			continue;
+		/* a thread that has run is looked at anew; so is a call that was seen to begin,
+		 * because it has no breakpoint */
+		looked_of(o, f->found.tid)->again_ns = 0;
+		followed_drop(c, &o->followed[i]);
 	}
 }
 
@@ -182,6 +194,26 @@ static void mark_open(void *ctx, uint32_t index, const struct pt_act *a)
 		    f->found.start == a->start)
 			f->open = true;
 	}
+}
+
+void followed_misses(struct collector *c, struct keep_open *o)
+{
+	const struct pt_control *control = kernel_side_control(c->kernel);
+
+	for (uint32_t i = 0; i < FOLLOWED; i++) {
+		struct followed *f = o->followed[i];
+
+		if (!f || control->break_misses[i] < PT_BREAK_MISSES)
+			continue;
+		looked_of(o, f->found.tid)->rests_ns = now_ns() + REST_MS * MS;
+		followed_drop(c, &o->followed[i]);
+	}
+}
+
+void keep_open_missed(struct collector *c)
+{
+	if (c->keep_open)
+		followed_misses(c, c->keep_open);
 }
 
 /* Forget calls whose activations are gone. If the thread is still in the same sleep, the end of a
@@ -206,22 +238,20 @@ void followed_check(struct collector *c, struct keep_open *o)
 	}
 }
 
-void keep_open_closed(struct collector *c, uint32_t slot, uint32_t tid)
+void keep_open_closed(struct collector *c)
 {
-	struct followed **f = c->keep_open ? followed_of(c->keep_open, tid) : NULL;
-
-	if (!f || (*f)->found.slot != slot)
-		return;
-	attachment_release(&(*f)->end, false);
+	if (c->keep_open)
+		c->keep_open->checked_ns = 0;
 }
 
 bool keep_open_waits(const struct collector *c)
 {
 	const struct keep_open *o = c->keep_open;
+	const uint64_t now = now_ns();
 
 	return o && any_of(i, FOLLOWED,
 			   o->followed[i] && !o->followed[i]->moved &&
-			       o->now < o->followed[i]->found_ns + YOUNG_MS * MS);
+			       now < o->followed[i]->found_ns + YOUNG_MS * MS);
 }
 
 bool keep_open_looks(struct collector *c, uint32_t slot)

@@ -12,6 +12,7 @@
 #include "collect/reader.h"
 #include "collect/replaced.h"
 #include "collect/thread_snapshots_state.h"
+#include "collect/units.h"
 
 enum {
 	LOOK_MS = 25,
@@ -67,6 +68,8 @@ static void look_task(void *ctx, const struct pt_task_now *now)
 	    o->nr == CANDIDATES)
 		return;
 	l = looked_of(o, now->tid);
+	if (o->now < l->rests_ns)
+		return;
 	if (l->switches == now->switches && o->now < l->again_ns)
 		return;
 	if (l->sp == now->regs[PT_REG_SP] && l->ip == now->regs[PT_REG_IP])
@@ -134,6 +137,7 @@ static void candidate_look(struct collector *c, struct keep_open *o, struct cand
 {
 	const struct pt_control *control = kernel_side_control(c->kernel);
 	struct known_returns list = {o->returns, o->nr_returns};
+	struct followed **f = followed_of(o, t->now.tid);
 	struct stack_return at;
 	uint64_t limit;
 
@@ -141,6 +145,9 @@ static void candidate_look(struct collector *c, struct keep_open *o, struct cand
 			       &at)) {
 		t->looked->sp = t->now.regs[PT_REG_SP];
 		t->looked->ip = t->now.regs[PT_REG_IP];
+		/* an exception may have ended its call unseen */
+		if (f)
+			followed_drop(c, f);
 		return;
 	}
 	limit = control->keep_ns[at.slot] ?: control->keep;
@@ -190,6 +197,9 @@ uint64_t keep_open_turn(struct collector *c, uint64_t now)
 	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	c->keep_open->now = now;
 	look(c, c->keep_open);
+	followed_misses(c, c->keep_open);
+	if (keep_open_waits(c))
+		units_watch_scheduler(c);
 	followed_check(c, c->keep_open);
 	return next_turn(c->keep_open, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used);
 }

@@ -22,12 +22,14 @@ struct collector;
 uint64_t keep_open_turn(struct collector *c, uint64_t now);
 /* True if open calls of this slot are looked for. */
 bool keep_open_looks(struct collector *c, uint32_t slot);
-/* A hardware breakpoint has seen a call of this slot return in this thread. */
-void keep_open_closed(struct collector *c, uint32_t slot, uint32_t tid);
+/* A hardware breakpoint has seen a call return: look in the next turn which calls are over. */
+void keep_open_closed(struct collector *c);
+/* A breakpoint is hit by other calls than its own. */
+void keep_open_missed(struct collector *c);
 /* True if the end of a call is awaited that was found lately. */
 bool keep_open_waits(const struct collector *c);
 /* What was known of open calls is not valid any more: follow again those of threads that have not
- * run since they were found. */
+ * run since they were found, and look for the others anew. */
 void keep_open_again(struct collector *c);
 /* The call has ended: if it was followed, hand its stack, and its sleep if the scheduler was not
  * watched, to keep_found_stack() and keep_sleep(). */

@@ -9,12 +9,13 @@
 
 #define MS 1000000ull
 
-enum { CANDIDATES = 16, FOLLOWED = 8, LOOKED = 1024 };
+enum { CANDIDATES = 16, FOLLOWED = PT_FOLLOWED_CALLS, LOOKED = 1024 };
 
 /* A thread that was looked at: it is not looked at again before it runs, or before `again_ns`. */
 struct looked {
 	uint32_t tid;
 	uint64_t switches, again_ns;
+	uint64_t rests_ns; /* until then it is left alone in any case */
 	/* where it was in no call: at this place it is not looked at later either */
 	uint64_t sp, ip;
 };
@@ -64,5 +65,7 @@ void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
 	    const struct stack_return *at);
 /* Do not await its end any more. */
 void followed_drop(struct collector *c, struct followed **f);
+/* Give up calls whose breakpoints are hit by other calls. */
+void followed_misses(struct collector *c, struct keep_open *o);
 /* Forget calls that are over. */
 void followed_check(struct collector *c, struct keep_open *o);

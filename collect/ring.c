@@ -112,7 +112,10 @@ static void on_ring(void *ctx, const struct pt_record *rec, size_t size)
 		break;
 	case PT_RECORD_CLOSED:
 		function_closed(c, rec->slot);
-		keep_open_closed(c, rec->slot, rec->tid);
+		keep_open_closed(c);
+		break;
+	case PT_RECORD_MISSED:
+		keep_open_missed(c);
 		break;
 	case PT_RECORD_BLOWN:
 		function_blown(c, rec->slot, rec->at);

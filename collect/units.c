@@ -243,6 +243,12 @@ static bool serves_descent(const struct collector *c, enum unit u)
 	       (u == UNIT_SYSCALLS ? descend_needs_syscalls(c) : c->layers & unit_layers(u));
 }
 
+/* True if not even a call whose end is awaited may cost more. */
+static bool is_overdrawn(const struct collector *c, enum unit u)
+{
+	return c->units[u].host_ns < -HOST_MAX_NS || budget_left(c) < -budget_of(c, OVERDRAWN_NS);
+}
+
 /*
  * True if a unit that is on has to be switched off. What a descent pays for events outside the
  * bursts of its function f0, f0 lacks: with enough context switches it would never have a burst.
@@ -252,7 +258,7 @@ static bool unit_is_over(const struct collector *c, enum unit u)
 	enum function_state f0;
 
 	if (u == UNIT_SCHED && keep_open_waits(c))
-		return budget_left(c) < -budget_of(c, OVERDRAWN_NS);
+		return is_overdrawn(c, u);
 	if (!serves_descent(c, u))
 		return c->units[u].credit_ns < 0 || c->units[u].host_ns < 0 || budget_left(c) < 0;
 	if (!descend_has_bursts(c, &f0))
@@ -327,8 +333,8 @@ static uint64_t unit_govern(struct collector *c, enum unit u, uint64_t now)
 
 void units_watch_scheduler(struct collector *c)
 {
-	if (c->layers & 1u << LAYER_RUNQUEUE && c->units[UNIT_SCHED].state == FUNCTION_OFF &&
-	    budget_left(c) > -budget_of(c, OVERDRAWN_NS))
+	if (c->layers & 1u << LAYER_RUNQUEUE && was_off_long(&c->units[UNIT_SCHED], now_ns()) &&
+	    !is_overdrawn(c, UNIT_SCHED))
 		unit_on(c, UNIT_SCHED);
 }
 
