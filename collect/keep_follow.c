@@ -16,7 +16,6 @@ enum {
 	YOUNG_MS = 500,
 	CHECK_MS = 1000,
 	REST_MS = 10000,
-	AGAIN_MS = 1000, /* until a thread whose call could not be followed is looked at again */
 };
 
 struct followed **followed_of(struct keep_open *o, uint32_t tid)
@@ -149,8 +148,10 @@ void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
 	if (is_followed(f, at))
 		return;
 	f = end_await(c, o, t, at);
-	if (!f)
+	if (!f) {
+		o->missed_ns = o->now;
 		return;
+	}
 	units_watch_scheduler(c);
 	if (!found_again(c, *f)) {
 		followed_drop(c, f);
@@ -252,14 +253,6 @@ bool keep_open_waits(const struct collector *c)
 	return o && any_of(i, FOLLOWED,
 			   o->followed[i] && !o->followed[i]->moved &&
 			       now < o->followed[i]->found_ns + YOUNG_MS * MS);
-}
-
-bool keep_open_looks(struct collector *c, uint32_t slot)
-{
-	const struct function *f = function_by_slot(c, slot);
-
-	return c->keep_open && f && !function_is_go(f) &&
-	       any_of(i, f->nr_sites, f->sites[i].site.role == SITE_RETURN && !f->sites[i].dead);
 }
 
 /* ---- the story */

@@ -2,6 +2,7 @@
 #include "collect/keep_open.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "analysis/base/array.h"
@@ -16,6 +17,9 @@
 
 enum {
 	LOOK_MS = 25,
+	IDLE_MS = 500,	     /* between two turns while slow calls are not kept */
+	REGULAR_MS = 50,     /* turns further apart may have missed a call */
+	COMPLETE_MS = 10000, /* so long after that it is not said that calls are looked for */
 	LOOK_PART = 500,     /* looking may take this part of one CPU, */
 	CREDIT_NS = 3000000, /* and save so much of that */
 	LEAST_MS = 15, /* threads that have run since then are in no slow call, as far as known */
@@ -64,8 +68,7 @@ static void look_task(void *ctx, const struct pt_task_now *now)
 		if (!(*f)->moved)
 			(*f)->seen_ns = o->now;
 	}
-	if (now->on_cpu || !now->ran_ns || now->clock_ns < now->ran_ns + LEAST_MS * MS ||
-	    o->nr == CANDIDATES)
+	if (now->on_cpu || !now->ran_ns || now->clock_ns < now->ran_ns + LEAST_MS * MS)
 		return;
 	l = looked_of(o, now->tid);
 	if (o->now < l->rests_ns)
@@ -73,6 +76,9 @@ static void look_task(void *ctx, const struct pt_task_now *now)
 	if (l->switches == now->switches && o->now < l->again_ns)
 		return;
 	if (l->sp == now->regs[PT_REG_SP] && l->ip == now->regs[PT_REG_IP])
+		return;
+	/* those that have no room have their turn next */
+	if (o->eligible++ < o->first || o->nr == CANDIDATES)
 		return;
 	l->switches = now->switches;
 	l->again_ns = UINT64_MAX;
@@ -118,8 +124,32 @@ static void returns_of(struct collector *c, struct keep_open *o, const struct fu
 	}
 }
 
-struct known_returns returns_list(struct collector *c, struct keep_open *o)
+/* A number that changes with the addresses. */
+static uint64_t returns_version(struct collector *c)
 {
+	uint64_t version = c->files.mappings_version;
+
+	for (unsigned int i = 0; i < c->functions.nr; i++) {
+		const struct function *f = c->functions.list[i];
+		uint64_t live = 0;
+
+		for (unsigned int j = 0; j < f->nr_sites; j++)
+			live += f->sites[j].site.role == SITE_RETURN && !f->sites[j].dead;
+		version = (version * 31 + f->slot) * 31 + live;
+	}
+	return version;
+}
+
+/* List where calls of the watched functions return to. */
+static void returns_list(struct collector *c, struct keep_open *o)
+{
+	const uint64_t version = returns_version(c);
+
+	if (version == o->returns_version)
+		return;
+	o->returns_version = version;
+	/* a thread that was in no known call may be in one of those that are known now */
+	memset(o->looked, 0, sizeof(o->looked));
 	o->nr_returns = 0;
 	for (unsigned int i = 0; i < c->functions.nr; i++) {
 		/* frames of Go may move */
@@ -129,7 +159,6 @@ struct known_returns returns_list(struct collector *c, struct keep_open *o)
 			returns_of(c, o, c->functions.list[i], &c->files.mappings[j]);
 	}
 	known_returns_sort(o->returns, o->nr_returns);
-	return (struct known_returns){o->returns, o->nr_returns};
 }
 
 /* Follow the call that the thread is in, if it is in one of a watched function. */
@@ -141,6 +170,10 @@ static void candidate_look(struct collector *c, struct keep_open *o, struct cand
 	struct stack_return at;
 	uint64_t limit;
 
+	if (!t->bytes) {
+		t->looked->again_ns = o->now + AGAIN_MS * MS;
+		return;
+	}
 	if (!stack_find_return(&list, t->now.tgid, t->now.regs[PT_REG_SP], t->stack, t->bytes / 8,
 			       &at)) {
 		t->looked->sp = t->now.regs[PT_REG_SP];
@@ -161,19 +194,41 @@ static void candidate_look(struct collector *c, struct keep_open *o, struct cand
 
 static void look(struct collector *c, struct keep_open *o)
 {
-	o->nr = 0;
-	if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), look_task, o) || !o->nr)
-		return;
-	stacks_read(o);
 	returns_list(c, o);
+	o->nr = o->eligible = 0;
+	if (kernel_side_tasks(c->kernel, snapshots_only_pid(c), look_task, o))
+		o->missed_ns = o->now;
+	if (o->eligible > o->nr)
+		o->missed_ns = o->now;
+	o->first = o->eligible > o->first + o->nr ? o->first + o->nr : 0;
+	if (o->nr)
+		stacks_read(o);
 	for (uint32_t i = 0; i < o->nr; i++)
 		candidate_look(c, o, &o->list[i]);
+}
+
+bool keep_open_looks(struct collector *c, uint32_t slot)
+{
+	const struct keep_open *o = c->keep_open;
+	const struct function *f = function_by_slot(c, slot);
+
+	return o && f && (!o->missed_ns || now_ns() > o->missed_ns + COMPLETE_MS * MS) &&
+	       !function_is_go(f) &&
+	       any_of(i, f->nr_sites, f->sites[i].site.role == SITE_RETURN && !f->sites[i].dead);
+}
+
+/* The CPU time of this process and its readers. */
+static uint64_t cpu_used(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + reader_cpu_ns();
 }
 
 /* The time of the next turn, of which this one took so much CPU time. What calm turns do not use is
  * saved, because calls that are found take more. */
 static uint64_t next_turn(struct keep_open *o, uint64_t used)
 {
+	if (o->turn_ns && o->now > o->turn_ns + REGULAR_MS * MS)
+		o->missed_ns = o->now;
 	o->credit_ns += (int64_t)((o->now - o->turn_ns) / LOOK_PART);
 	if (o->credit_ns > CREDIT_NS)
 		o->credit_ns = CREDIT_NS;
@@ -189,19 +244,19 @@ uint64_t keep_open_turn(struct collector *c, uint64_t now)
 	if (c->keep_open && !c->functions.nr)
 		keep_open_release(c);
 	if (!c->keeping || !c->functions.nr)
-		return now + LOOK_MS * MS;
+		return now + IDLE_MS * MS;
 	if (!c->keep_open)
 		c->keep_open = calloc(1, sizeof(*c->keep_open));
 	if (!c->keep_open)
 		return UINT64_MAX;
-	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	used = cpu_used();
 	c->keep_open->now = now;
 	look(c, c->keep_open);
 	followed_misses(c, c->keep_open);
 	if (keep_open_waits(c))
 		units_watch_scheduler(c);
 	followed_check(c, c->keep_open);
-	return next_turn(c->keep_open, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used);
+	return next_turn(c->keep_open, cpu_used() - used);
 }
 
 void keep_open_release(struct collector *c)

@@ -20,7 +20,7 @@ struct collector;
 
 /* Look for such calls. Returns the time of the next turn. */
 uint64_t keep_open_turn(struct collector *c, uint64_t now);
-/* True if open calls of this slot are looked for. */
+/* True if open calls of this slot are looked for, and hardly any was missed lately. */
 bool keep_open_looks(struct collector *c, uint32_t slot);
 /* A hardware breakpoint has seen a call return: look in the next turn which calls are over. */
 void keep_open_closed(struct collector *c);

@@ -9,7 +9,12 @@
 
 #define MS 1000000ull
 
-enum { CANDIDATES = 16, FOLLOWED = PT_FOLLOWED_CALLS, LOOKED = 1024 };
+enum {
+	CANDIDATES = 16,
+	FOLLOWED = PT_FOLLOWED_CALLS,
+	LOOKED = 1024,
+	AGAIN_MS = 1000, /* until a thread is looked at again after a failure */
+};
 
 /* A thread that was looked at: it is not looked at again before it runs, or before `again_ns`. */
 struct looked {
@@ -43,10 +48,12 @@ struct keep_open {
 	struct looked looked[LOOKED];
 	struct candidate list[CANDIDATES];
 	uint32_t nr;
+	uint32_t eligible, first; /* threads to look at in this turn, and which of them is first */
 	struct followed *followed[FOLLOWED];
 	struct known_return *returns; /* sorted */
 	size_t nr_returns, cap_returns;
-	uint64_t now, turn_ns, checked_ns;
+	uint64_t now, turn_ns, checked_ns, returns_version;
+	uint64_t missed_ns;		/* when a call may last not have been found; 0: never */
 	int64_t credit_ns;		/* CPU time that looking may take */
 	const struct followed *dropped; /* by followed_drop() */
 };
@@ -54,8 +61,6 @@ struct keep_open {
 /* ---- keep_open.c */
 
 struct looked *looked_of(struct keep_open *o, uint32_t tid);
-/* List where calls of the watched functions return to. */
-struct known_returns returns_list(struct collector *c, struct keep_open *o);
 
 /* ---- keep_follow.c */
 

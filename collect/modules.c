@@ -129,6 +129,7 @@ static uint32_t perf_map_of(struct collector *c, const struct target *t)
 
 static void mapping_send(struct collector *c, const struct file_mapping *fm, bool gone)
 {
+	c->files.mappings_version++;
 	send_record(c, &(struct record){.type = REC_MAPPING,
 					.mapping = {.pid = (uint32_t)fm->pid,
 						    .module = fm->module,

@@ -59,6 +59,7 @@ struct module_table {
 	unsigned int nr_followed; /* those that modules_follow() has compared with the others */
 	struct file_mapping *mappings;
 	unsigned int nr_mappings, cap_mappings;
+	uint64_t mappings_version; /* counts their changes */
 	bool changed;
 	bool said_stale;
 	struct opener *opener; /* NULL: debug files and checks of sites are not available */

@@ -535,8 +535,8 @@ struct rec_stack {
 	struct rec_sleep sleep;
 	uint32_t node; /* innermost armed fnode that was open; 0: f0 itself */
 	uint64_t cfa;  /* of f0's frame */
-	/* start_ns of the REC_SLOW_CALL that was found open by this stack; 0: none. This stack alone
-	 * tells whether it was, if the call has SLOW_UNCHECKED. */
+	/* start_ns of the REC_SLOW_CALL that was found open by this stack; 0: none. This stack
+	 * alone tells whether it was, if the call has SLOW_UNCHECKED. */
 	uint64_t found_start_ns;
 	uint32_t nr_regs;
 	const uint64_t *regs; /* in the order of struct pt_regs of x86-64: r15 ... ss */
