@@ -109,6 +109,7 @@ struct pt_found {
 	pt_u64 switches; /* of the thread; see struct pt_task_now */
 	pt_u64 cfa, ret; /* of the call; its return address */
 	pt_u64 since;	 /* when the thread left its CPU, as the scheduler's statistics tell */
+	pt_u64 seen;	 /* when it was first seen not to run */
 	pt_u64 woken;	 /* since when it waits for a CPU; 0: it sleeps */
 	pt_u64 asked;	 /* as in struct pt_asleep; so are the next ones */
 	pt_u32 fd, words[PT_FUTEX_WORDS];

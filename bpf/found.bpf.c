@@ -34,15 +34,14 @@ enum { PRIO_FAIR = 100, LATE_NS = 20000000 };
  * left its CPU. The collector adds the time that the scheduler has counted to when the thread got
  * its CPU. Of threads with a real-time priority that is not known. Steal time is not in it, nor the
  * time of interrupts, if the kernel counts it: add the time once more, as if they had taken half.
+ * When the thread was seen not to run, it had left its CPU in any case.
  */
 INLINE void since_bound(struct pt_control *c, struct task_struct *task, struct pt_found *f)
 {
-	u64 now = bpf_ktime_get_ns();
-
 	f->certain = 1;
 	f->since += task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
-	if (task->prio < PRIO_FAIR || c->steal_offset || f->since > now)
-		f->since = now;
+	if (task->prio < PRIO_FAIR || c->steal_offset || f->since > f->seen)
+		f->since = f->seen;
 }
 
 /*

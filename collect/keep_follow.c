@@ -89,6 +89,7 @@ static struct followed *followed_new(const struct candidate *t, const struct sta
 				     .cfa = at->cfa,
 				     .ret = at->address,
 				     .since = t->since,
+				     .seen = t->looked->off_ns,
 				     .woken = t->woken};
 	waits_fill(t, &f->found);
 	return f;

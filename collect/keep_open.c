@@ -68,9 +68,15 @@ static void look_task(void *ctx, const struct pt_task_now *now)
 		if (!(*f)->moved)
 			(*f)->seen_ns = o->now;
 	}
-	if (now->on_cpu || !now->ran_ns || now->clock_ns < now->ran_ns + LEAST_MS * MS)
+	if (now->on_cpu)
 		return;
 	l = looked_of(o, now->tid);
+	if (!l->off_ns || l->off_switches != now->switches) {
+		l->off_switches = now->switches;
+		l->off_ns = now_ns();
+	}
+	if (!now->ran_ns || now->clock_ns < now->ran_ns + LEAST_MS * MS)
+		return;
 	if (o->now < l->rests_ns)
 		return;
 	if (l->switches == now->switches && o->now < l->again_ns)

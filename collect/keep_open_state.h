@@ -20,7 +20,8 @@ enum {
 struct looked {
 	uint32_t tid;
 	uint64_t switches, again_ns;
-	uint64_t rests_ns; /* until then it is left alone in any case */
+	uint64_t off_switches, off_ns; /* when it was first seen not to run, since it last ran */
+	uint64_t rests_ns;	       /* until then it is left alone in any case */
 	/* where it was in no call: at this place it is not looked at later either */
 	uint64_t sp, ip;
 };
