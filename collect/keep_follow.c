@@ -131,24 +131,17 @@ static bool found_again(struct collector *c, struct followed *f)
 	return true;
 }
 
-/* True if this call was found in an earlier sleep of its thread, and is followed since. */
-static bool is_followed(struct followed *const *f, const struct stack_return *at)
-{
-	return f && (*f)->found.state == PT_FOUND_LATE && (*f)->found.cfa == at->cfa &&
-	       (*f)->found.slot == at->slot;
-}
-
-/* The breakpoint is set before the thread is looked at again: so its return is not missed. */
+/*
+ * The breakpoint is set before the thread is looked at again: so its return is not missed. A call
+ * that was found in an earlier sleep of the thread is given up: only its present stack can tell
+ * that it is open still, and not left by an exception, so that it counts from this sleep on.
+ */
 void follow(struct collector *c, struct keep_open *o, const struct candidate *t,
 	    const struct stack_return *at)
 {
-	struct followed **f = followed_of(o, t->now.tid);
+	struct followed **f = end_await(c, o, t, at);
 
 	t->looked->again_ns = o->now + AGAIN_MS * MS;
-	/* the stack of its first find decides whether it was open since then: so keep that */
-	if (is_followed(f, at))
-		return;
-	f = end_await(c, o, t, at);
 	if (!f) {
 		o->missed_ns = o->now;
 		return;
