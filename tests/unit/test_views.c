@@ -82,10 +82,11 @@ static const struct function_candidate candidates[] = {
 };
 
 static const struct screen_slow_call slow_calls[] = {
-    {9, "03:12:07", "serve_request(int)", "waiting for I/O on /var/log/x (fsync)", 412000000,
-     81000},
-    {7, "03:11:59", "write", "waiting in pipe_write for log\x1b[2Jger", 12300000, 2100},
-    {3, "", "a::function::with<a, long>::name(std::string const&)", "partly explained", 900, 0},
+    {9, "03:12:07", "serve_request(int)", "waiting for I/O on /var/log/x (fsync)", 412000000, 81000,
+     false},
+    {7, "03:11:59", "write", "waiting in pipe_write for log\x1b[2Jger", 12300000, 2100, true},
+    {3, "", "a::function::with<a, long>::name(std::string const&)", "partly explained", 900, 0,
+     false},
 };
 
 /* A thread that spent so many thousandths of a second on a CPU, and waiting for one. */
