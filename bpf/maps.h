@@ -93,6 +93,7 @@ MAP(HASH, chosen, u32, u32, PT_CHOSEN);
 
 MAP(HASH, phases, u32, struct pt_phase, PT_TARGETS);
 
+/* A block request of a target. */
 struct pt_request {
 	pt_u64 start;  /* 0: not counted: began outside of a phase or with the gate closed */
 	pt_u64 issued; /* to the device, the last time; 0: not yet, or this was not seen */
@@ -104,7 +105,7 @@ struct pt_request {
 	pt_u32 spare;
 };
 
-/* A request of an io_uring. */
+/* A request of an io_uring of a target. */
 struct pt_uring {
 	pt_u64 start;
 	pt_u32 tgid, tid;

@@ -28,12 +28,8 @@ int BPF_PROG(on_uring_file, void *request, int fd)
 
 enum { FIXED_FILE = 1 /* IOSQE_FIXED_FILE: a file that is registered, without a descriptor */ };
 
-INLINE void request_forget(struct pt_control *c, u64 *key)
+INLINE void request_forget(struct pt_control *c, u64 *key, struct pt_uring *u)
 {
-	struct pt_uring *u = bpf_map_lookup_elem(&urings, key);
-
-	if (!u)
-		return;
 	if (u->burst == c->sys_burst)
 		__sync_fetch_and_sub(&c->uring_open, 1);
 	bpf_map_delete_elem(&urings, key);
@@ -43,7 +39,7 @@ INLINE int request_submitted(struct io_kiocb *req)
 {
 	struct pt_control *c = the_control();
 	u64 id = bpf_get_current_pid_tgid(), key = (u64)req;
-	struct pt_uring u = {};
+	struct pt_uring u = {}, *before;
 
 	if (!c)
 		return 0;
@@ -52,7 +48,9 @@ INLINE int request_submitted(struct io_kiocb *req)
 		return 0;
 	}
 	/* a request that ended without a completion, of which this one has the memory */
-	request_forget(c, &key);
+	before = bpf_map_lookup_elem(&urings, &key);
+	if (before)
+		request_forget(c, &key, before);
 	u.start = bpf_ktime_get_ns();
 	if (!gate_is_open(c, GATE_SYSCALL, u.start) || !counts_now(c, id >> 32, (u32)id))
 		return 0;
@@ -112,11 +110,9 @@ int BPF_PROG(on_uring_complete, void *ring, struct io_kiocb *req)
 	if (!u)
 		return 0;
 	count_hit(PT_HIT_SYSCALL);
-	if (u->burst == c->sys_burst) {
-		__sync_fetch_and_sub(&c->uring_open, 1);
-		if (gate_is_open(c, GATE_URING, u->start) && counts_still(c, u->start))
-			request_count(c, req, u, now);
-	}
-	bpf_map_delete_elem(&urings, &key);
+	if (u->burst == c->sys_burst && gate_is_open(c, GATE_URING, u->start) &&
+	    counts_still(c, u->start))
+		request_count(c, req, u, now);
+	request_forget(c, &key, u);
 	return 0;
 }

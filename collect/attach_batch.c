@@ -11,23 +11,13 @@
 
 struct attach_batch {
 	int prog;
-	pthread_mutex_t lock; /* of the following two */
-	bool done, dropped;
+	atomic_bool done, dropped;
+	atomic_uint users; /* the thread and the caller: the last one releases it */
 	size_t nr;
 	struct attach_place places[];
 };
 
 static atomic_uint running;
-
-static bool is_dropped(struct attach_batch *b)
-{
-	bool dropped;
-
-	pthread_mutex_lock(&b->lock);
-	dropped = b->dropped;
-	pthread_mutex_unlock(&b->lock);
-	return dropped;
-}
 
 static void place_attach(int prog, struct attach_place *p)
 {
@@ -39,27 +29,23 @@ static void place_attach(int prog, struct attach_place *p)
 	attach_cpu_end(since);
 }
 
-static void batch_release(struct attach_batch *b)
+static void batch_put(struct attach_batch *b)
 {
+	if (atomic_fetch_sub(&b->users, 1) > 1)
+		return;
 	for (size_t i = 0; i < b->nr; i++)
 		attachment_release(&b->places[i].link, false);
-	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
 static void *batch_run(void *arg)
 {
 	struct attach_batch *b = arg;
-	bool dropped;
 
-	for (size_t i = 0; i < b->nr && !is_dropped(b); i++)
+	for (size_t i = 0; i < b->nr && !atomic_load(&b->dropped); i++)
 		place_attach(b->prog, &b->places[i]);
-	pthread_mutex_lock(&b->lock);
-	b->done = true;
-	dropped = b->dropped;
-	pthread_mutex_unlock(&b->lock);
-	if (dropped)
-		batch_release(b);
+	atomic_store(&b->done, true);
+	batch_put(b);
 	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
@@ -75,11 +61,11 @@ struct attach_batch *attach_batch_new(int prog, const struct attach_place *place
 	b->nr = nr;
 	if (nr)
 		memcpy(b->places, places, nr * sizeof(*places));
-	pthread_mutex_init(&b->lock, NULL);
+	atomic_init(&b->users, 2);
 	atomic_fetch_add(&running, 1);
 	if (pthread_create(&thread, NULL, batch_run, b)) {
 		atomic_fetch_sub(&running, 1);
-		batch_release(b);
+		free(b);
 		return NULL;
 	}
 	pthread_detach(thread);
@@ -88,27 +74,15 @@ struct attach_batch *attach_batch_new(int prog, const struct attach_place *place
 
 struct attach_place *attach_batch_done(struct attach_batch *b)
 {
-	bool done;
-
-	pthread_mutex_lock(&b->lock);
-	done = b->done;
-	pthread_mutex_unlock(&b->lock);
-	return done ? b->places : NULL;
+	return atomic_load(&b->done) ? b->places : NULL;
 }
 
 void attach_batch_free(struct attach_batch *b)
 {
-	bool done;
-
 	if (!b)
 		return;
-	pthread_mutex_lock(&b->lock);
-	b->dropped = true;
-	done = b->done;
-	pthread_mutex_unlock(&b->lock);
-	/* else its thread does it */
-	if (done)
-		batch_release(b);
+	atomic_store(&b->dropped, true);
+	batch_put(b);
 }
 
 bool attach_batches_are_over(void)

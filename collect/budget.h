@@ -25,7 +25,8 @@ enum { BUDGET_FUNCTION_START_NS = 500000000, BUDGET_UNIT_START_NS = 250000000 };
 enum { BUDGET_INTO_KERNEL_PPM = 100000 };
 /* What attaching and removing a probe in the kernel costs the host, ns. */
 enum { BUDGET_KERNEL_SWITCH_NS = 200000 };
-/* of one read of what is behind an argument; two add 250 ns to a call (docs/notes/values.md) */
+/* What a read of memory behind an argument costs a call, ns: two were measured to add 250 ns
+ * (docs/notes/values.md). */
 enum { MEMBER_READ_NS = 125 };
 
 struct budget {

@@ -34,6 +34,18 @@ void unit_gate_close(struct collector *c, enum unit u)
 	armed_off(&c->units[u].time, now.ns, now);
 }
 
+void unit_burst_count(struct collector *c, enum unit u)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	if (u == UNIT_SYSCALLS) {
+		control->sys_burst++;
+		control->uring_open = 0;
+	} else {
+		control->sched_burst++;
+	}
+}
+
 /* The gates of layers that are no units. */
 static void plain_gates_open(struct collector *c, uint32_t layers, uint64_t now)
 {
@@ -47,19 +59,15 @@ static void plain_gates_open(struct collector *c, uint32_t layers, uint64_t now)
 void units_layers_begin(struct collector *c, uint32_t layers)
 {
 	const uint32_t calls = 1u << LAYER_SYSCALL | 1u << LAYER_LOCK | 1u << LAYER_URING;
-	struct pt_control *control = kernel_side_control(c->kernel);
 
-	/* the state of threads in an older burst is ignored */
-	if (layers & calls) {
-		control->sys_burst++;
-		control->uring_open = 0;
-	}
-	if (layers & 1u << LAYER_RUNQUEUE) {
-		control->sched_burst++;
-		keep_burst_begins(c);
-	}
+	if (layers & calls)
+		unit_burst_count(c, UNIT_SYSCALLS);
+	if (layers & 1u << LAYER_RUNQUEUE)
+		unit_burst_count(c, UNIT_SCHED);
 	units_layers(c);
-	if (control->gate_ns[LAYER_KERNEL])
+	if (layers & 1u << LAYER_RUNQUEUE)
+		keep_burst_begins(c);
+	if (kernel_side_control(c->kernel)->gate_ns[LAYER_KERNEL])
 		plain_gates_open(c, layers, now_ns());
 }
 

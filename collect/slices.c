@@ -38,24 +38,24 @@ static void op_send(struct collector *c, uint32_t slot, enum layer layer, const 
 					       .syscall_nr = nr}});
 }
 
-void syscall_op_name(uint32_t nr, char *out, size_t n)
+/* "PREFIX:NAME", or "PREFIX:NUMBER" if the name is not known. */
+static void numbered_op_name(const char *prefix, const char *name, uint32_t nr, char *out, size_t n)
 {
-	const char *known = syscall_name(nr);
-
-	if (known)
-		snprintf(out, n, "syscall:%s", known);
+	if (name)
+		snprintf(out, n, "%s:%s", prefix, name);
 	else
-		snprintf(out, n, "syscall:%u", nr);
+		snprintf(out, n, "%s:%u", prefix, nr);
 }
 
-static void uring_op_name(uint32_t nr, char *out, size_t n)
+void syscall_op_name(uint32_t nr, char *out, size_t n)
 {
-	const char *known = uring_name(nr);
+	numbered_op_name("syscall", syscall_name(nr), nr, out, n);
+}
 
-	if (known)
-		snprintf(out, n, "io_uring:%s", known);
-	else
-		snprintf(out, n, "io_uring:%u", nr);
+/* True for the slot of an operation that the front does not know yet. */
+static bool is_unannounced(const struct collector *c, uint32_t slot)
+{
+	return slot && slot < PT_SLOTS && !c->slots[slot].op;
 }
 
 void slots_announce(struct collector *c)
@@ -76,7 +76,7 @@ void slots_announce(struct collector *c)
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
 		uint32_t slot = *(uint32_t *)((char *)control + fixed[i].at);
 
-		if (slot && slot < PT_SLOTS && !c->slots[slot].op)
+		if (is_unannounced(c, slot))
 			op_send(c, slot, fixed[i].layer, fixed[i].name, fixed[i].name, 0);
 	}
 	for (uint32_t nr = 0; nr < PT_SYSCALLS; nr++) {
@@ -84,7 +84,7 @@ void slots_announce(struct collector *c)
 		const char *known = syscall_name(nr);
 		char name[64];
 
-		if (!slot || slot >= PT_SLOTS || c->slots[slot].op)
+		if (!is_unannounced(c, slot))
 			continue;
 		syscall_op_name(nr, name, sizeof(name));
 		op_send(c, slot, LAYER_SYSCALL, name, known ? known : name, nr);
@@ -93,9 +93,9 @@ void slots_announce(struct collector *c)
 		uint32_t slot = control->uring_slot[nr];
 		char name[64];
 
-		if (!slot || slot >= PT_SLOTS || c->slots[slot].op)
+		if (!is_unannounced(c, slot))
 			continue;
-		uring_op_name(nr, name, sizeof(name));
+		numbered_op_name("io_uring", uring_name(nr), nr, name, sizeof(name));
 		op_send(c, slot, LAYER_URING, name, name, 0);
 	}
 }

@@ -216,15 +216,9 @@ static void unit_off(struct collector *c, enum unit u)
 
 static void unit_on(struct collector *c, enum unit u)
 {
-	struct pt_control *control = kernel_side_control(c->kernel);
 	struct governed_unit *g = &c->units[u];
 
-	if (u == UNIT_SYSCALLS) {
-		control->sys_burst++;
-		control->uring_open = 0;
-	} else {
-		control->sched_burst++;
-	}
+	unit_burst_count(c, u);
 	g->state = FUNCTION_ON;
 	g->lasts_ns = 0;
 	units_layers(c);

@@ -71,6 +71,9 @@ void gates_open(struct collector *c);
 void units_layers_begin(struct collector *c, uint32_t layers);
 /* The layer of a unit that has a gate. Waits for user-space locks belong to the system calls. */
 enum layer unit_gate(enum unit u);
+/* Another burst of a unit begins: from now on the state that threads have from older ones is
+ * ignored. */
+void unit_burst_count(struct collector *c, enum unit u);
 /* Open or close the gate of an attached unit, and begin or end its measured time. */
 void unit_gate_open(struct collector *c, enum unit u);
 void unit_gate_close(struct collector *c, enum unit u);

@@ -239,6 +239,7 @@ struct rec_profile {
 };
 
 #include "analysis/session/record_sample.h"
+
 struct rec_open {
 	uint32_t op;
 	uint32_t pid, tid;

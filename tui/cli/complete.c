@@ -122,10 +122,10 @@ static void offer_operations(const struct completion *c)
 	    {"lock", "waits for contended locks"},
 	    {"runqueue", "waits for a free CPU"},
 	    {"kernel:", "a kernel function"},
-	    {"block:queue", "block requests before their device"},
-	    {"io_uring", "all requests of io_uring"},
-	    {"io_uring:", "those of one operation"},
+	    {"block:queue", "block requests until their device gets them"},
 	    {"block:device", "block requests at their device"},
+	    {"io_uring", "all requests of io_uring"},
+	    {"io_uring:", "requests of io_uring of one operation"},
 	};
 	char text[SYSCALL_NAME + 8];
 	pid_t pid;

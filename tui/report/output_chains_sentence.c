@@ -21,8 +21,8 @@ uint64_t *chains_times(const struct waits_chains *c, unsigned int kinds)
 		const struct waits_node *n = &c->nodes[i];
 
 		for (unsigned int a = 0; a < ACCOUNTS; a++)
-			busy[i] +=
-			    wait_rest_of(c, i, (enum wait_account)a) & kinds ? n->account_ns[a] : 0;
+			if (n->account_ns[a] && wait_rest_of(c, i, (enum wait_account)a) & kinds)
+				busy[i] += n->account_ns[a];
 		if (n->parent != i)
 			busy[n->parent] += busy[i];
 	}
@@ -229,7 +229,8 @@ static uint64_t rest_ns(const struct waits_chains *c, const struct waits_account
 	uint64_t others = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++)
-		others += wait_rest_of(c, i, of) == WAIT_REST ? 0 : c->nodes[i].account_ns[of];
+		if (c->nodes[i].account_ns[of] && wait_rest_of(c, i, of) != WAIT_REST)
+			others += c->nodes[i].account_ns[of];
 	return a->ns[of] > others ? a->ns[of] - others : 0;
 }
 

@@ -109,8 +109,8 @@ static unsigned int not_seen(const struct told_names *names, const struct slow_l
 			 "--max-overhead%s, so that slower ones may be missing",
 			 100 * c->seen,
 			 s->missing & SLOW_LOOKED
-			     ? ", and besides those were looked for whose thread did not run for "
-			       "some 25 ms or more"
+			     ? "; in the rest only calls whose thread did not run for 25 ms or "
+			       "more could be found"
 			     : "");
 	return n;
 }
@@ -223,13 +223,19 @@ int output_why_json(const struct why_report *r, const struct output_options *o, 
 
 /* ---- text */
 
+/* The operation as the user would name it. */
+static const char *op_words(const struct slow_list_call *c)
+{
+	return c->op->label && c->op->label[0] ? c->op->label : c->op->name;
+}
+
 static void put_head(struct buf *line, const struct slow_list_call *c)
 {
 	const struct rec_slow_call *s = c->call;
 	char at[64];
 
 	why_time(c->realtime_ns, at, sizeof(at));
-	sanitise_puts(line, c->op->label && c->op->label[0] ? c->op->label : c->op->name);
+	sanitise_puts(line, op_words(c));
 	buf_printf(line, ", %s%s at %s", s->missing & SLOW_BEGIN ? "at least " : "",
 		   format_time(s->call.latency_ns).s, at);
 	if (s->usual_ns)
@@ -317,7 +323,7 @@ static void put_left_out(struct buf *out, const struct slow_list_call *c,
 			 const struct output_options *o)
 {
 	struct buf line = {.max = LINE_MAX_BYTES};
-	const char *name = c->op->label && c->op->label[0] ? c->op->label : c->op->name;
+	const char *name = op_words(c);
 
 	buf_puts(&line, "longer calls in which threads usually wait for work or sleep: ");
 	sanitise_puts(&line, name);
