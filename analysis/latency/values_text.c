@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/base/format.h"
+#include "analysis/base/hash.h"
 #include "analysis/base/parameters.h"
 #include "analysis/latency/samples.h"
 #include "analysis/latency/syscall_args.h"
@@ -66,11 +67,7 @@ static const char *perhaps_error(int64_t result)
 
 int64_t string_key(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	return (int64_t)hash;
+	return (int64_t)hash_bytes(text, strlen(text));
 }
 
 static void string_text(char *to, size_t size, int64_t key, const struct value_strings *strings)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "analysis/base/array.h"
+#include "analysis/base/hash.h"
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
@@ -343,11 +344,9 @@ static void guess_sizes(struct module *m)
 
 uint32_t name_hash(const char *s, size_t n)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t hash = hash_bytes(s, n);
 
-	while (n--)
-		h = (h ^ (uint8_t)*s++) * 0x100000001b3ULL;
-	return (uint32_t)(h ^ h >> 32);
+	return (uint32_t)(hash ^ hash >> 32);
 }
 
 static int build_hash(struct module *m)

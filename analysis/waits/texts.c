@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/base/hash.h"
+
 enum { TEXT_BYTES = 256 };
 
 struct texts {
@@ -15,10 +17,8 @@ struct texts {
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = hash_bytes(text, strlen(text));
 
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
 	return hash ^ hash >> 32;
 }
 
