@@ -250,7 +250,10 @@ int opener_code(struct opener *o, int file)
 {
 	struct opener_request r = {.kind = REQUEST_CODE};
 
-	/* nothing but a lack of CPUs can make the helper wait here */
+	/*
+	 * The helper waits here only if CPUs lack, or while no process of the host can fork: until
+	 * a removal of probes ends that waits for a process's memory.
+	 */
 	return o ? ask(o, &r, file, now_ms() + OPENER_CODE_WAIT_MS) : -ENOENT;
 }
 

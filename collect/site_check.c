@@ -53,9 +53,9 @@ static void reader_close(struct code_reader *r)
 	r->module = 0;
 }
 
-/* The code reader of this module; NULL: it cannot be started. If there are too many, replace
- * the least recently used one. */
-static struct code_reader *reader_of(struct collector *c, uint32_t module)
+/* Find the code reader of this module, or start one, and if there are too many replace the least
+ * recently used one. Returns 0 or a negative errno. */
+static int reader_of(struct collector *c, uint32_t module, struct code_reader **found)
 {
 	struct site_checks *k = c->files.checks;
 	struct code_reader *r = NULL;
@@ -64,34 +64,37 @@ static struct code_reader *reader_of(struct collector *c, uint32_t module)
 	for (unsigned int i = 0; i < MAX_READERS; i++) {
 		struct code_reader *other = &k->readers[i];
 
-		if (other->module == module)
-			return other;
+		if (other->module == module) {
+			*found = other;
+			return 0;
+		}
 		if (!r || !other->module || (r->module && other->used < r->used))
 			r = other;
 	}
 	reader_close(r);
 	fd = module_content(c, module);
 	if (fd < 0)
-		return NULL;
+		return fd;
 	r->socket = opener_code(c->files.opener, fd);
 	close(fd);
 	if (r->socket < 0)
-		return NULL;
+		return r->socket;
 	r->module = module;
-	return r;
+	*found = r;
+	return 0;
 }
 
-/* Query `nr` offsets in one module. Returns 0, or -ETIMEDOUT or -EPIPE; then the code reader
- * is closed. */
+/* Query `nr` offsets in one module. Returns 0 or a negative errno (-ETIMEDOUT: try again); then
+ * the code reader is closed. */
 static int ask(struct collector *c, uint32_t module, const uint64_t *offsets, size_t nr,
 	       uint8_t *verdicts)
 {
-	struct code_reader *r = reader_of(c, module);
+	struct code_reader *r;
 	struct pollfd p;
-	int ready;
+	int ready, err = reader_of(c, module, &r);
 
-	if (!r)
-		return -EPIPE;
+	if (err)
+		return err;
 	r->used = ++c->files.checks->questions;
 	if (send(r->socket, offsets, nr * sizeof(*offsets), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)(nr * sizeof(*offsets))) {
