@@ -37,7 +37,7 @@ CFLAGS := -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,unde
 	-Wno-error -Wno-unknown-warning-option
 endif
 FLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -DPEAKTOP_VERSION='"$(VERSION)"' -I. -I$(B) \
-	-include analysis/base/banned.h -fstack-protector-strong -MMD -MP $(CFLAGS) $(EXTRA_CFLAGS)
+	-include analysis/base/prelude.h -fstack-protector-strong -MMD -MP $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS := -lbpf -ldw -lelf -lcapstone -lncursesw -lpanelw -ltinfo -ljansson -lzstd -lseccomp -liberty -llzma -lm -lpthread
 
 FOLDERS := $(addprefix analysis/,base session latency module code unwind parser descent walk waits) \

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* BPF_TRACE_UPROBE_MULTI of kernel 6.6; the headers of Debian 12 lack it. */
 enum { ATTACH_TRACE_UPROBE_MULTI = 48 };
 

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "collect/attach.h"
 
 enum { PLACE_ADDRESSES = 8 };

@@ -10,13 +10,10 @@
 #include "collect/target_survey.h"
 #include "collect/targets.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/budget.h"
 
-#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -8,10 +8,8 @@
 #include "collect/calibrate.h"
 #include "collect/state.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

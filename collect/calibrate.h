@@ -2,9 +2,6 @@
 /* Measures the cost of probes on this host. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 struct collector;

@@ -3,7 +3,6 @@
 #include "collect/calibrate.h"
 #include "collect/state.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -6,10 +6,6 @@
 #include "collect/stream.h"
 #include "collect/target.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* True if the user wants the calls of this thread. */
 static bool chosen_has(const struct collector *c, uint32_t tgid, uint32_t tid)
 {

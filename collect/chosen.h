@@ -2,9 +2,6 @@
 /* The threads that the user chose: only their calls are counted, in all layers. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 struct collector;

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/cleaner.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 struct attach_point;
 
 /*

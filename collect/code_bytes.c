@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/code_bytes.h"
 
-#include <string.h>
-
 enum {
 	INT3 = 0xcc,
 	CALL = 0xe8,

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { CODE_MAX_BYTES = 15 /* the longest instruction */ };
 
 enum code_state {

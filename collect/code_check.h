@@ -11,11 +11,6 @@
  */
 #pragma once
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "collect/attach.h"
 
 struct collector;

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/code_memory.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -2,10 +2,6 @@
 /* Compares code in the memory of a process with its file, through the reader, which may wait. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "collect/code_bytes.h"
 
 /* An instruction in a mapping of a file. */

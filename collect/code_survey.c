@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/code_survey.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "collect/code_memory.h"
 #include "collect/modules.h"
 #include "collect/state.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/crowds.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 
 enum { STACK_ALIGNED = 4096 /* the stacks of threads begin with a page */ };

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 enum { CROWD_MAX = 256 }; /* stacks read of threads that are at the same place */

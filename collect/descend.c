@@ -20,10 +20,6 @@
 #include "collect/stream.h"
 #include "collect/units.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collect/descend_state.h"
 
 enum {

@@ -2,10 +2,6 @@
 /* A descent in the collector: its fnodes are armed inside calls of one function, f0. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 #include "collect/functions.h"

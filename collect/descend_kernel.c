@@ -15,8 +15,6 @@
 #include "collect/stream.h"
 #include "collect/units.h"
 
-#include <errno.h>
-
 enum {
 	MOST_CREDIT_NS = 20000000, /* of all CPUs */
 	START_CREDIT_NS = 4000000, /* for hits, beside what attaching costs */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sends the records of a descent to the front: its calls, sleeps and stack samples. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/syscall_names.h"
 #include "collect/budget.h"

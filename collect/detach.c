@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <time.h>
 
 #include "analysis/base/array.h"
 #include "collect/attach.h"

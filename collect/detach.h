@@ -2,9 +2,6 @@
 /* Removes probes in threads of their own, and counts the CPU time that probes cost peaktop. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Queue the descriptor of a link for closing. Returns false if there is no thread or no room: then
  * the caller must close it. */
 bool detach_later(int fd);

@@ -3,8 +3,6 @@
  * descriptor. */
 #pragma once
 
-#include <stddef.h>
-
 /* Send `size` bytes, and the descriptor `fd` unless it is negative. `flags` as for sendmsg(2).
  * Returns 0 or -EPIPE. */
 int fd_message_send(int socket, void *data, size_t size, int fd, int flags);

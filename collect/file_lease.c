@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/file_lease.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 /*
  * Take a lease on the regular file of a local file system that is open at `fd`. Returns the
  * descriptor of the lease, or a negative errno: -ETXTBSY if the file is open for writing; others

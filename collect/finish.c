@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/finish.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "analysis/base/debug_path.h"

@@ -2,8 +2,6 @@
 /* The last steps of the collector, and the files that it serves in all steps. */
 #pragma once
 
-#include <stdbool.h>
-
 struct collector;
 struct req_file;
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Attaches and detaches the sites of a function in its targets. */
-#include <errno.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "collect/code_check.h"

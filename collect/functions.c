@@ -18,10 +18,6 @@
 #include "collect/stream.h"
 #include "collect/targets.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 bool function_has_exits(const struct function *f)
 {
 	if (f->exits_wait || f->exits_dropped)

@@ -3,10 +3,6 @@
  * collector until function_disarm() or functions_release(). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "analysis/latency/armed.h"
 #include "analysis/session/record.h"
 #include "collect/attach.h"

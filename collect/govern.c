@@ -18,8 +18,6 @@
 #include "collect/targets.h"
 #include "collect/units.h"
 
-#include <stdlib.h>
-
 #define MS 1000000ull
 #define SECOND_NS (1000 * MS)
 

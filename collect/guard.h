@@ -14,8 +14,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 enum { GUARD_MS = 3000, GUARD_END_MS = 6000 };
 
 /* Start the thread. `front` is the socket of the front. Returns 0 or a negative errno. */

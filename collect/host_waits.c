@@ -2,7 +2,6 @@
 #include "collect/host_waits.h"
 
 #include <signal.h>
-#include <stdio.h>
 
 _Static_assert((int)HOST_WAIT_QUEUE == (int)PT_WAIT_WOKEN &&
 		   (int)HOST_WAIT_PREEMPTED == (int)PT_WAIT_PREEMPTED &&

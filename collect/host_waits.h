@@ -3,9 +3,6 @@
  * I/O, no clock. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

@@ -2,8 +2,6 @@
 #include "collect/keep.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 

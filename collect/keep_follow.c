@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Follows calls that were found open to their end, and adds what was seen of them to their story.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "collect/functions.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/keep_open.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "analysis/base/array.h"
 #include "collect/functions.h"
 #include "collect/keep_open_state.h"

@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 struct collector;

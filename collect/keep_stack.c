@@ -2,9 +2,7 @@
 #include "collect/keep_stack.h"
 
 #include <linux/futex.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "analysis/base/array.h"
 

@@ -3,10 +3,6 @@
  * Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 /* An address to which calls of a watched function return, in one process. */

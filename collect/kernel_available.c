@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds out which tracepoints the kernel has, and which layers can be measured with them. */
-#include <stdio.h>
-#include <string.h>
 
 #include "collect/kernel_side_impl.h"
 

@@ -2,8 +2,6 @@
 /* The map of the threads whose calls count. */
 #include "collect/kernel_side_impl.h"
 
-#include <errno.h>
-
 static void map_empty(int fd, size_t key_size)
 {
 	uint64_t key;

@@ -16,10 +16,6 @@
 #include "collect/stream.h"
 #include "collect/units.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MS 1000000ull
 
 enum {

@@ -2,9 +2,6 @@
 /* Kernel functions that are timed, with kprobes. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "collect/attach.h"
 #include "collect/functions.h"

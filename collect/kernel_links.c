@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which programs belong to which layer, and which of their tracepoints the kernel has. */
 #include <bpf/btf.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "collect/kernel_side_impl.h"
 #include "collect/kernel_waits.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The kernel's text, by BPF programs: the names of its functions, and its code. */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bpf/kernel_name.h"

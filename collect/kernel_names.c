@@ -2,12 +2,6 @@
 #include "collect/kernel_names.h"
 #include "analysis/base/array.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX_NAMES = 1 << 20, MAX_TEXT = 64 << 20 };
 
 /* Packed, because there are more than a hundred thousand. */

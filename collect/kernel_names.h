@@ -3,11 +3,6 @@
  * Strings are valid until kernel_names_release(). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 struct kernel_side;
 /* Call `each` for each function of the kernel, by an iterator, which Linux 6.1 has. Returns 0 or a
  * negative errno. */

@@ -6,8 +6,6 @@
  */
 #include "collect/kernel_never.h"
 
-#include <stddef.h>
-
 #include "collect/kernel_names.h"
 
 static const struct {

@@ -2,10 +2,6 @@
 /* Who has the other end of a pipe or a socket open: found in the files of all processes. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 struct kernel_side;

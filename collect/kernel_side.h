@@ -11,10 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

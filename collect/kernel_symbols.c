@@ -7,10 +7,6 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collect/kernel_names.h"
 
 /* Symbols that were already sent to the front. */

@@ -2,8 +2,6 @@
 /* Kernel stacks of stack samples, and names of kernel functions, sent when they first occur. */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

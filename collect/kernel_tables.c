@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tables of the BPF programs: targets, threads, open activations, return addresses. */
-#include <errno.h>
 #include <linux/bpf.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "collect/kernel_side_impl.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_waits.h"
 
-#include <errno.h>
 #include <linux/bpf.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collect/kernel_side_impl.h"

@@ -2,10 +2,6 @@
 /* The part of the kernel side that traces waits: its tracepoints, its ring buffer and its maps. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 struct kernel_side;

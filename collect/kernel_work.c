@@ -2,8 +2,6 @@
 #include "collect/kernel_work.h"
 
 #include <bpf/bpf.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/kinds.h"

@@ -4,13 +4,10 @@
 #include "collect/launch.h"
 #include "collect/state.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>

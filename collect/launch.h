@@ -3,9 +3,6 @@
  * return 0 or a negative errno. */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 struct collector;
 
 struct command {

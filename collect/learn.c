@@ -16,9 +16,6 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #define MS 1000000ull
 
 enum {

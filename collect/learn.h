@@ -2,9 +2,6 @@
 /* Finds the callees of indirect calls, in short bursts of probes (learn.c). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The values behind arguments that are read when a call of a function begins. */
-#include <string.h>
 
 #include "bpf/ring.h"
 #include "collect/functions_impl.h"

@@ -2,11 +2,8 @@
 #include "collect/mmap_events.h"
 
 #include <linux/perf_event.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collect/attach.h"

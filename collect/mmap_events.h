@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
-
 /* Begin. What cannot be opened is left out: then mappings are found later, by modules_look(). */
 void mmap_events_start(uint32_t cpus);
 /* Call `mapped` for each event since the last call, with its time (CLOCK_MONOTONIC); with pid 0 if

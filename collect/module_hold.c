@@ -2,8 +2,6 @@
 #include "collect/module_hold.h"
 #include "collect/code_check.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "analysis/base/array.h"

@@ -12,10 +12,7 @@
 #include "collect/targets.h"
 #include "collect/vdso.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,10 +2,6 @@
 /* The files whose code the targets map, and these mappings. Modules are numbered from 1. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "collect/attach.h"
 
 struct collector;

@@ -16,10 +16,6 @@
 #include "collect/stream.h"
 #include "collect/thread_snapshots_state.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collect/reader.h"
 
 enum {

@@ -2,9 +2,6 @@
 /* Finds and sends calls that have not returned. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct collector;
 
 /* Threads that have ended since the last snapshot. */

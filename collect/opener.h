@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 enum { OPENER_WAIT_MS = 1000, OPENER_CODE_WAIT_MS = 5000, OPENER_HOST = 0 };
 
 struct opener;

@@ -16,9 +16,6 @@
 #include "collect/stream.h"
 #include "collect/units.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static uint32_t slot_of(const struct collector *c, uint32_t op)
 {
 	for (uint32_t s = 1; op && s < PT_SLOTS; s++) {

@@ -3,8 +3,6 @@
  * SIGMETRICS 2008, section 4.2). */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/session/record.h"
 
 struct collector;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/privileges.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

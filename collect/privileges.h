@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 /* What a session does after privileges_limit_collector(), beside what every session does. */
 struct privileges_use {
 	bool command;	    /* it may end a command that it started */

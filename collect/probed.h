@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 /* `n` probes were placed in this process, or removed from it. */
 void probed_add(pid_t pid, size_t n);
 void probed_remove(pid_t pid, size_t n);

@@ -19,11 +19,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 enum {
 	/*
 	 * A reader that sleeps so long without progress hangs. While a thread of the target waits

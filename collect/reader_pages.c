@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/reader_pages.h"
 
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 /* Put the true return addresses into a copy of a stack, whose first word was at `sp`. */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/ring.h"
 
-#include <stddef.h>
-
 #include "collect/descend.h"
 #include "collect/functions.h"
 #include "collect/keep.h"

@@ -2,9 +2,6 @@
 /* Carries out the records that the BPF programs send through the ring buffer. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct collector;
 
 /* Carry out all records that are in the ring buffer. */

@@ -4,9 +4,6 @@
 #include "analysis/base/array.h"
 #include "collect/state.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX_THREADS = 1 << 20 };
 
 struct thread_list {

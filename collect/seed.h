@@ -2,8 +2,6 @@
 /* Initialises the state of the threads of a new target before their first event. */
 #pragma once
 
-#include <sys/types.h>
-
 struct collector;
 
 /* Tell the BPF programs which threads a new target has, and which system calls they are in. */

@@ -7,8 +7,6 @@
 #include "collect/share.h"
 #include "collect/state.h"
 
-#include <stdlib.h>
-
 enum {
 	SHARE_HZ = 97,
 	SHARE_MIN_CALLS = 50, /* calls needed before a function counts as short */

@@ -2,8 +2,6 @@
 /* Samples the CPU time of functions that are too short to be timed. */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 struct collector;

@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 struct collector;
 struct rec_site;
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The allocation of the site table, and queries about mapped code. */
-#include <errno.h>
-#include <string.h>
 
-#include "analysis/base/array.h"
 #include "collect/sites.h"
+#include "analysis/base/array.h"
 #include "collect/state.h"
 
 /* Search behind the entry taken last, so that an entry is not reused soon: its probes are

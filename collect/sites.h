@@ -2,10 +2,6 @@
 /* The site table, which functions, descents and the search for callees share. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

@@ -3,11 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "analysis/base/syscall_names.h"

@@ -12,8 +12,6 @@
 #include "collect/targets.h"
 #include "collect/units.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/syscall_names.h"
 #include "analysis/base/uring_names.h"
 #include "analysis/latency/profile.h"

@@ -2,10 +2,6 @@
 /* Sends the results of each slice. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/latency/armed.h"
 #include "analysis/session/record.h"
 #include "bpf/records.h"

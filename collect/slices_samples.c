@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The samples of a slice. */
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "collect/ring.h"

@@ -2,11 +2,7 @@
 #include "collect/snapshot_children.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "collect/process/clock.h"

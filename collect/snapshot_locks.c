@@ -2,11 +2,7 @@
 #include "collect/snapshot_locks.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 
 #include "collect/process/clock.h"

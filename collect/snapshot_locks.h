@@ -2,9 +2,6 @@
 /* Finds who holds the lock for which a thread sleeps: a futex, or a lock on a file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 enum { FUTEX_WORDS = 5 };

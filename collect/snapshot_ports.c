@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/snapshot_ports.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"
 

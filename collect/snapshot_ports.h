@@ -2,9 +2,6 @@
 /* Finds the TCP ports that are listened on in the network namespace of a process. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpf/records.h"
 
 /* No more network namespaces are known at a time. */

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/snapshot_wait.h"
 
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

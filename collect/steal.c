@@ -3,9 +3,6 @@
 
 #include <bpf/btf.h>
 #include <cpuid.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collect/process/small_file.h"

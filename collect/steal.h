@@ -2,9 +2,6 @@
 /* Finds the clock of steal time that KVM keeps for each virtual CPU. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct btf;
 struct collector;
 

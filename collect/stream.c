@@ -2,10 +2,7 @@
 #include "collect/stream.h"
 #include "collect/state.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

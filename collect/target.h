@@ -8,11 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
-
 enum { TARGET_COMM = 64, TARGET_PATH = 4096, TARGET_MAX_MAPPINGS = 65536 };
 
 struct target {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/target_survey.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/base/path.h"

@@ -14,10 +14,7 @@
 #include "collect/stream.h"
 #include "collect/thread_snapshots.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

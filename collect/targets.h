@@ -2,10 +2,6 @@
 /* The targets: the processes that are measured. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "analysis/latency/armed.h"
 #include "bpf/records.h"
 #include "collect/collector.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a sleeping thread of a walk waits for, as of now. */
-#include <stdlib.h>
 
 #include "collect/state.h"
 #include "collect/targets.h"

@@ -10,9 +10,6 @@
 #include "collect/state.h"
 #include "collect/stream.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collect/budget.h"

@@ -2,9 +2,6 @@
 /* Takes snapshots of the targets' threads. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "bpf/records.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Answers a request for open calls: one snapshot of every thread of the targets, with its
  * stack. */
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "collect/kernel_work.h"

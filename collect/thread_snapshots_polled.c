@@ -4,10 +4,7 @@
  * the collector reads; what they refer to is known to the kernel, where the next iteration looks
  * them up.
  */
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The threads that a walk follows, and of which of them the stacks are read. */
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "collect/thread_snapshots_state.h"

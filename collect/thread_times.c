@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How the threads of a walk spent their time, by the kernel's own counters at each scan. */
-#include <stdio.h>
 
 #include "collect/host_waits.h"
 #include "collect/state.h"

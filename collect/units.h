@@ -2,9 +2,6 @@
 /* Tracepoints that the governor switches together, in bursts. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/latency/armed.h"
 #include "analysis/session/record.h"
 #include "collect/functions.h"

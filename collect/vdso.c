@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/vdso.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>

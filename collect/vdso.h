@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 /* Bytes that the kernel maps for it: whole pages. 0: there is no vDSO. A mapping of another size
  * comes from another kernel (a restored process). */
 uint64_t vdso_size(void);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/waits.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collect/kernel_symbols.h"
 #include "collect/kernel_waits.h"
 #include "collect/state.h"

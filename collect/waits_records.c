@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes records for the front of what the BPF programs tell about waits. */
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"

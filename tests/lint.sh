@@ -115,7 +115,7 @@ compile() {
 		clang -target bpf -D__TARGET_ARCH_x86 -fsyntax-only -Wall -Wno-unused-function -I. -I"$B" \
 			-include bpf/kernel.h -include bpf/bpf_helpers.h -x c - <<<"#include \"$1\"" ;;
 	*) gcc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE -DPEAKTOP_VERSION='""' -I. -I"$B" \
-		-include analysis/base/banned.h -fsyntax-only -x c - <<<"#include \"$1\"" ;;
+		-include analysis/base/prelude.h -fsyntax-only -x c - <<<"#include \"$1\"" ;;
 	esac 2>&1 | grep -E 'error|warning' | head -3
 }
 for h in $(find analysis bpf collect tui -name '*.h' | sort); do
@@ -132,7 +132,7 @@ else
 	echo "ok $n - clang-format changes nothing # SKIP no clang-format-14"
 fi
 
-# --- dangerous everywhere, beyond what banned.h stops at compile time
+# --- dangerous everywhere, beyond what prelude.h stops at compile time
 { sources analysis collect tui; find bpf -name '*.c'; } |
 	xargs -r grep -nHE '(^|[^_a-zA-Z.>])(system|popen|mktemp|tmpnam|tempnam|vfork|rand|srand|bcopy|bzero|usleep|signal)\(' |
 	grep -vE 'signal\([^,]*, SIG_(IGN|DFL)\)|:\s*(//|\*|/\*)|//.*(system|signal)\(' | check 'no dangerous function'

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <locale.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "collect/collector.h"
 #include "tui/cli/command_line.h"

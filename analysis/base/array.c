@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 enum { FIRST_ROOM = 16 };
 
 int compare_u64(const void *a, const void *b)

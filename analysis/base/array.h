@@ -2,10 +2,6 @@
 /* Arrays that grow up to a maximum, and binary search in sorted arrays. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
 /*
  * Make room for `nr` elements in `array`, which has room for `cap` (a variable of any integer
  * type), at most `max`. Returns 0, -E2BIG if `nr` is larger, or -ENOMEM. After an error the array

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/base/buf.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void buf_init(struct buf *b, size_t max)
 {
 	*b = (struct buf){.max = max};

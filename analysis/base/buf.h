@@ -9,8 +9,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* {.max = N} is an empty buffer of at most N bytes. */
 struct buf {

@@ -3,9 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * What the collector keeps after its BPF programs are loaded and a command is started:
  *   CAP_BPF                 maps, links, iterators

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/base/debug_path.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { MAX_BUILD_ID = 128, MAX_LINK = 255 };
 
 static int fits(int length, size_t n)

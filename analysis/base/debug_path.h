@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 /*
  * ".build-id/ab/cdef.debug". Returns the length, or -EINVAL: not 3 to 128 lower-case hexadecimal
  * digits, or `out` is too small.

@@ -2,8 +2,6 @@
 #include "analysis/base/duration.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 

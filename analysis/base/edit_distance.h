@@ -2,8 +2,6 @@
 /* The difference between two names, to suggest a name after a typing error. */
 #pragma once
 
-#include <stddef.h>
-
 enum { EDIT_MAX_TEXT = 160 }; /* only the first so many bytes of a text are compared */
 
 /*

@@ -2,9 +2,6 @@
 #include "analysis/base/format.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 struct unit {
 	double size;

@@ -11,8 +11,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 
 /* Format what follows the parameter `fmt` of the calling function, cut off after size - 1 bytes. */
 #define format_arguments(out, size, fmt)                                                           \

@@ -2,9 +2,6 @@
 /* What a wait on a futex is for. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * True if the system call futex with this operation (its second argument) and this expected value
  * (its third) waits for a lock, like a mutex, and not for a condition. A futex does not show what

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* The hash FNV-1a of n bytes. Its low bits alone depend on few bits of each byte: fold the high
  * ones into them to choose one of few slots. */
 static inline uint64_t hash_bytes(const char *bytes, size_t n)

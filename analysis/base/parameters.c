@@ -2,10 +2,6 @@
 #include "analysis/base/parameters.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool parameter_name_fits(const char *name)
 {

@@ -13,10 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 
 enum parameter_kind {

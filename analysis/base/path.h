@@ -2,8 +2,6 @@
 /* Parts of paths. */
 #pragma once
 
-#include <string.h>
-
 /* The last part of a path; the whole of it if it has no '/'. */
 static inline const char *path_file(const char *path)
 {

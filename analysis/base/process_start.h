@@ -3,8 +3,6 @@
  * (field 22). */
 #pragma once
 
-#include <stdint.h>
-
 /*
  * The start time that /proc/PID/stat shows, in clock ticks (`ticks_per_s` per second), for a
  * process that started `since_boot_ns` after boot, in a time namespace that adds `offset_ns`.

@@ -3,9 +3,6 @@
  * enclosing functions. */
 #include "analysis/base/short_name.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 enum { LONG_ARGUMENTS = 24, MAX_BRACKETS = 64 };
 
 /* If a C++ operator name ("operator<<") begins at `p`, return its end, else `p`: its brackets

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/base/syscall_names.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "analysis/base/edit_distance.h"
 
 /* The Makefile generates this list from the system's headers. */

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/base/uring_names.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 /* The numbers are part of the kernel's ABI; the headers that peaktop is built with may be older
  * than the kernel. */
 static const char *const names[] = {

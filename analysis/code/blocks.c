@@ -2,9 +2,6 @@
 #include "analysis/code/blocks.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 /* Blocks that only tables name, which every jump through a table may go to. */
 struct loop_search {
 	struct blocks *b;

@@ -2,10 +2,6 @@
 #include "analysis/code/boundary.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 enum { MARK_START = 1 << 0, MARK_INSIDE = 1 << 1, MARK_QUEUED = 1 << 2, MARK_SWEPT = 1 << 3 };
 
 /* Positions still to be decoded from. Each byte of the range is queued at most once. */

@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/code/decode.h"
 
 enum boundary {

@@ -2,10 +2,6 @@
 #include "analysis/code/branch_index.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/part_code.h"
 #include "analysis/code/placer.h"

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { INDEX_MAX = 32 << 20 }; /* branches of one kind in a module */
 
 /* Branches between parts, as target << 32 | source, relative to `base`, ascending. */

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/callers.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/branch_index.h"
 #include "analysis/code/placer.h"

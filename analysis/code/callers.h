@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/code/placement.h"
 
 enum caller_flags {

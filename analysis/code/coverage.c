@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/coverage.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/placer.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/code/placement.h"
 

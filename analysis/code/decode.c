@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/decode.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <capstone/capstone.h>
 
 #include "analysis/code/arch.h"

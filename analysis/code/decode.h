@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* What comes after an instruction. */
 enum insn_flow {
 	INSN_NEXT = 0,	    /* the next one */

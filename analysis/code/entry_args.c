@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/entry_args.h"
 
-#include <stdlib.h>
-
 #include "analysis/code/blocks.h"
 #include "analysis/code/placer.h"
 

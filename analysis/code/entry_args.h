@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 struct placer;
 
 enum { ENTRY_ARGS_UNKNOWN = 0xff };

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <string.h>
 
 #include "analysis/code/arch.h"
 #include "analysis/code/placer.h"

@@ -3,9 +3,6 @@
  */
 #include "analysis/code/flow.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/branch_index.h"
 #include "analysis/code/placer.h"

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/code/part_code.h"
 #include "analysis/code/placement.h"
 #include "analysis/code/source.h"

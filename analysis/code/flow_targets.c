@@ -3,9 +3,6 @@
 #include "analysis/base/array.h"
 #include "analysis/code/flow.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/branch_index.h"
 #include "analysis/code/placer.h"

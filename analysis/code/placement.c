@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/placement.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/code/arch.h"
 #include "analysis/code/placer.h"
 #include "analysis/code/probe_search.h"

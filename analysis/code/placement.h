@@ -20,10 +20,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/code/source.h"
 #include "analysis/session/record.h" /* enum site_role, enum site_class */
 

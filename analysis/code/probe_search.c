@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/code/probe_search.h"
 
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/code/arch.h"
 

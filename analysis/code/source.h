@@ -11,10 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* A contiguous range of the file that is mapped executable, with its bytes. */
 struct code_bytes {
 	uint64_t vaddr;

@@ -2,9 +2,6 @@
 #include "analysis/code/source_module.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/code/decode.h"
 #include "analysis/module/module_data.h"
 

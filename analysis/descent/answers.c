@@ -3,7 +3,6 @@
  * Takes the answers to requests of the descent: call sites, callees that were learnt from a burst,
  * lost call sites.
  */
-#include <errno.h>
 
 #include "analysis/descent/descent_impl.h"
 

@@ -3,9 +3,6 @@
  * After a decision, finds the next set to arm: opens root cause candidates that have callees
  * without a measurement. When nothing is left to open, the descent ends.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/descent/callee_pick.h"
 

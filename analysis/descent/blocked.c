@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/blocked.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const struct blocked_node *blocked_find(const struct blocked *b, uint32_t node)
 {
 	for (unsigned int i = 0; i < b->nr; i++) {

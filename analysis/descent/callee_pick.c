@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/callee_pick.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 
 enum {

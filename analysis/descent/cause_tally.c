@@ -2,9 +2,6 @@
 /* Adds up the time of causes, and names the task that had the CPU for most of it. */
 #include "analysis/descent/causes.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum {
 	ALONE_PERCENT = 90, /* from this percentage on, one task counts as the only one */
 	NAMED_PERCENT = 25, /* a task with less of the time is not named */

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/change.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "analysis/latency/compare.h"
 

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/latency/profile.h"
 
 struct change {

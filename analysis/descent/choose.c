@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/choose.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "analysis/descent/choose_impl.h"

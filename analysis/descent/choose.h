@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/descent/causes.h"
 #include "analysis/descent/parts.h"
 #include "analysis/latency/model.h"

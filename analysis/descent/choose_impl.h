@@ -2,9 +2,6 @@
 /* What the files share that choose the calls to explain: parts of peaks. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/latency/model.h"
 
 /*

@@ -5,7 +5,6 @@
  * explains why some candidates wait for more calls.
  */
 #include <math.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/descent/descent_impl.h"

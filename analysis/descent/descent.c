@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/descent.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/descent_impl.h"
 #include "analysis/latency/profile_record.h"

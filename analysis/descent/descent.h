@@ -35,10 +35,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/descent/causes.h"
 #include "analysis/latency/profile.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/first_hop.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/descent/path_waits.h"
 

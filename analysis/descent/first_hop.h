@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/descent/descent.h"
 #include "analysis/session/sleep_texts.h"
 #include "analysis/waits/ender.h"

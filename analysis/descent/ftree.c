@@ -2,10 +2,7 @@
 #include "analysis/descent/ftree.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { FUNCTION_SLOTS = 2 * FTREE_MAX_FUNCTIONS };
 

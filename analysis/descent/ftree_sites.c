@@ -3,10 +3,6 @@
 #include "analysis/base/array.h"
 #include "analysis/descent/ftree.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool sites_make_sense(const struct rec_callees *a)
 {
 	for (uint32_t i = 0; i < a->nr_sites; i++) {

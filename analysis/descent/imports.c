@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/imports.h"
 
-#include <string.h>
-
 static bool is_loader(const struct import_definition *d)
 {
 	return !strncmp(d->module, "ld-", 3);

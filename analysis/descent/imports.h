@@ -2,9 +2,6 @@
 /* Finds the definition that a call of an imported function reaches. Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 /* A function with the imported name, in some module of the target. */

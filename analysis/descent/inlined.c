@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/inlined.h"
 
-#include <string.h>
-
 struct sample {
 	const struct rec_inlines *chain;
 	struct rec_code place;

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/descent/descent.h"
 
 enum { INLINED_LEVELS = 8 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Means over in-peak calls, and the time of a function without its callees. */
-#include <string.h>
 
 #include "analysis/descent/descent_impl.h"
 

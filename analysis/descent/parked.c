@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/parked.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct names {
 	function_name *name;
 	const void *ctx;

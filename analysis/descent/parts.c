@@ -2,7 +2,6 @@
 #include "analysis/descent/parts.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/descent/choose_impl.h"

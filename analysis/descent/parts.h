@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/latency/model.h"
 #include "analysis/session/frame.h"
 

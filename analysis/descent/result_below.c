@@ -3,8 +3,6 @@
  * For calls that are too short or too many to be timed one by one: the functions that samples found
  * below the last frame.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/descent/result_impl.h"
 

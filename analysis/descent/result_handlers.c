@@ -3,8 +3,6 @@
  * Signal handlers: the program does not call them, but a stack sample in a handler shows which
  * function it interrupted.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/descent/result_impl.h"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The time that samples saw in the kernel below a path: it is divided among paths of its own. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The paths of an answer: the cause and the time of each root cause candidate. */
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/descent/result_impl.h"
 

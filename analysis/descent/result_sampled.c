@@ -3,9 +3,6 @@
  * The answer of a descent by samples alone: its calls are too short to time what they call, so that
  * stack samples in f0, taken without probes, tell where its time goes.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"

@@ -3,9 +3,6 @@
  * The parts of an answer that come from stacks alone: the kernel frames below a path, and the
  * callers above a system call.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/descent/result_impl.h"
 

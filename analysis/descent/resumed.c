@@ -3,8 +3,6 @@
  * The first set of a descent that goes on with a saved one. Rounds that were decided in the saved
  * session are not armed again, but for the paths to what comes next; docs/descent.md.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/descent/callee_pick.h"
 

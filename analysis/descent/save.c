@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Saves the tree as records, and restores it to continue a descent. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/descent_impl.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/descent/stacks.h"
 
-#include <string.h>
-
 #include "analysis/base/array.h"
 
 static bool same_frame(const struct stack_tally *t, const struct rec_frame *a,

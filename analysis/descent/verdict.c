@@ -4,8 +4,6 @@
  * contradictions.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "analysis/descent/result_impl.h"
 

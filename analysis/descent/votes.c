@@ -4,9 +4,6 @@
  * candidate whose time lies in the same power of two as the largest gets one vote. The callees of a
  * callee are compared only if the callee itself got a vote.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/descent/descent_impl.h"
 

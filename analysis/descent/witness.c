@@ -2,10 +2,6 @@
 #include "analysis/base/array.h"
 #include "analysis/descent/witness_impl.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DISORDER_NS 100000000ull
 
 /* The list of the callees of a frame to which this function belongs. */

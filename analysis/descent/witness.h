@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/descent/blocked.h"
 #include "analysis/descent/causes.h"
 #include "analysis/descent/descent.h"

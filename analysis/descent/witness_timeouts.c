@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A wait that is begun again whenever its time is over is one wait. */
-#include <string.h>
 
 #include "analysis/descent/witness_impl.h"
 

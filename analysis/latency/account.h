@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { ACCOUNT_ADVANCE_NS = 2000000000 };
 
 struct account {

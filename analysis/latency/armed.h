@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { ARMED_MIN_NS = 1000000 }; /* a period with less armed time is not used to scale counts */
 
 /* A clock reading: the time and the CPU time of all targets. */

@@ -2,7 +2,6 @@
 #include "analysis/latency/clock.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 enum {
 	STEPS_TRIED = 16, /* steps to try for each bucket and number of ticks */

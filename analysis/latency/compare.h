@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/latency/profile.h"
 

@@ -3,7 +3,6 @@
 #include "analysis/latency/compare_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/latency/peaks.h"

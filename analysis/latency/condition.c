@@ -2,10 +2,7 @@
 #include "analysis/latency/condition.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/duration.h"

@@ -11,10 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/format.h"
 #include "analysis/latency/model.h"
 

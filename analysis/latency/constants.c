@@ -2,7 +2,6 @@
 #include "analysis/latency/constants.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/event_log.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 void event_log_release(struct event_log *log)
 {
 	free(log->ring);

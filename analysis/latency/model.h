@@ -10,10 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/latency/profile.h"
 #include "analysis/session/record.h"
 

@@ -3,8 +3,6 @@
 #include "analysis/latency/model_impl.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "analysis/base/format.h"
 #include "analysis/latency/target_end.h"

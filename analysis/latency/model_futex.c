@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the system call futex waits for: its number alone does not tell a lock from an idle wait. */
-#include <string.h>
 
 #include "analysis/base/futex.h"
 #include "analysis/latency/model_impl.h"

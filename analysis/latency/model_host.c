@@ -5,10 +5,6 @@
  */
 #include "analysis/latency/model_impl.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/short_name.h"

@@ -2,11 +2,6 @@
 /* Operations and their data, slice by slice. */
 #include "analysis/latency/model_impl.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/latency/armed.h"
 
 /* Bound for the calls of one operation, so that no sum of them overflows. */

@@ -3,10 +3,6 @@
 #include "analysis/base/array.h"
 #include "analysis/latency/model_impl.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Returns the position of the first operation whose number is not below `number`. */
 static size_t position(const struct model *m, uint32_t number)
 {

@@ -2,10 +2,7 @@
 /* The peaks of an operation and their properties. */
 #include "analysis/latency/model_impl.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/latency/period.h"
 

@@ -3,7 +3,6 @@
 #include "analysis/latency/model_impl.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Returns true if `name` without its explanation in brackets is `stem`. */
 static bool is_called(const char *name, const char *stem)

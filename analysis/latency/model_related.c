@@ -2,10 +2,6 @@
 /* Finds the peaks of all operations that are related to the peaks of one. */
 #include "analysis/latency/model_impl.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static unsigned int series_window(const struct model *m)
 {
 	return m->nr_slices < MODEL_TICKS ? (unsigned int)m->nr_slices : MODEL_TICKS;

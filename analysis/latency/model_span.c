@@ -5,9 +5,6 @@
  */
 #include "analysis/latency/model_impl.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/session/record_copy.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/peak_events.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 
 static const struct peak_span *span_of(const struct peak_slice *s, int id)

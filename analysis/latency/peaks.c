@@ -2,8 +2,6 @@
 #include "analysis/latency/peaks.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/latency/clock.h"

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/latency/profile.h"
 
 struct peak_span {

@@ -2,8 +2,6 @@
 #include "analysis/latency/period.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 enum {
 	NEIGHBOURS = 6,	   /* differences up to the 6th follower are candidates */

@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum {
 	PERIOD_MIN_EVENTS = 4,	  /* fewer events have no period */
 	PERIOD_MAX_EVENTS = 4096, /* of more events, only the latest are used */

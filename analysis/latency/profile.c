@@ -2,7 +2,6 @@
 #include "analysis/latency/profile.h"
 
 #include <math.h>
-#include <string.h>
 
 static const uint64_t fraction[PT_RESOLUTION] = {
     1ULL << 63, PT_FRAC_1, PT_FRAC_2, PT_FRAC_3, PT_FRAC_4, PT_FRAC_5, PT_FRAC_6, PT_FRAC_7,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/profile_record.h"
 
-#include <errno.h>
-
 int profile_of_record(struct profile *out, const struct rec_profile *r)
 {
 	profile_init(out);

@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/latency/model.h"
 
 enum { RELATED_MAX = 4 };

@@ -2,11 +2,6 @@
 #include "analysis/latency/samples.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void samples_init(struct samples *s)
 {
 	memset(s, 0, sizeof(*s));

@@ -23,9 +23,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 /* The clocks of a target to which its calls are related. */

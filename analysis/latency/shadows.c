@@ -3,8 +3,6 @@
 #include "analysis/latency/shadows_impl.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
 enum {
 	MUCH_SMALLER = 12, /* page faults: the other peak must have this many times the calls */

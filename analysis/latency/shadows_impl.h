@@ -3,7 +3,6 @@
 #pragma once
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "analysis/latency/shadows.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Peaks that the calls which the host disturbed have hidden. */
-#include <string.h>
 
 #include "analysis/latency/shadows_impl.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/slices.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 
 void slices_init(struct slices *s)

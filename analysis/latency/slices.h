@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "analysis/latency/model.h"
 
 struct slices {

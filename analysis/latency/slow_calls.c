@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/slow_calls.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/latency/profile_record.h"
 

@@ -2,10 +2,6 @@
 /* The slow calls of a session, and which of them a question is about. Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 enum { SLOW_LIST_MAX = 1 << 20 };

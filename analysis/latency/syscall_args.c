@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/syscall_args.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 // clang-format off
 #define FD(name) {name, ARG_FD}
 #define PTR(name) {name, ARG_POINTER}

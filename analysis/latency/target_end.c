@@ -2,7 +2,6 @@
 #include "analysis/latency/target_end.h"
 
 #include <signal.h>
-#include <string.h>
 
 enum { NAME_SHOWN = 60, SIGNAL_BITS = 0x7f, CORE_BIT = 0x80 };
 

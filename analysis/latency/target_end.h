@@ -2,8 +2,6 @@
 /* How a target ended, in words: by itself, or killed by a signal while it was measured. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
 #include "analysis/session/record.h"

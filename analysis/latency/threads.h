@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 enum { THREADS_MAX = 4096, THREAD_OPS = 4, THREAD_WAIT_MAX = 128 };

@@ -3,7 +3,6 @@
 #include "analysis/latency/peaks.h"
 
 #include <math.h>
-#include <string.h>
 
 /*
  * Peaks keep their order while they drift. Therefore the remembered peaks and the peaks of a slice

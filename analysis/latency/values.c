@@ -2,9 +2,6 @@
 #include "analysis/latency/values.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/parameters.h"
 #include "analysis/latency/syscall_args.h"

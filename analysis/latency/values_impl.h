@@ -2,8 +2,6 @@
 /* What values.c and values_call.c share: sampled calls and what is known of their values. */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/latency/values.h"
 #include "analysis/latency/values_rule.h"
 

@@ -2,7 +2,6 @@
 #include "analysis/latency/values_rule.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "analysis/latency/values_text.h"
 

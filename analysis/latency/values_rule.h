@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum {
 	RULE_KEYS = 3,
 	RULE_MIN_CALLS = 3, /* calls of the peak and of the rest needed in each half */

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/latency/values_rule.h"
 
 /* Returns a number t with low < t <= high, as round as possible, near their geometric mean. */

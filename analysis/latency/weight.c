@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/weight.h"
 
-#include <string.h>
-
 typedef unsigned __int128 u128;
 
 static const uint64_t max_count = 1ULL << 62;

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "bpf/buckets.h"
 
 /* The weight num/den, at least 1. */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/module/module.h"
 
-#include <errno.h>
-
 #include "analysis/module/module_internal.h"
 
 /* Executable segments: bytes in the file, disjoint both in the file and in memory. */

@@ -2,7 +2,6 @@
 /* The rules for the CFA and the registers at an address: call frame instructions, DWARF 5, 6.4.2.
  */
 #include <dwarf.h>
-#include <errno.h>
 
 #include "analysis/module/module_frames.h"
 #include "analysis/module/module_row.h"

@@ -2,8 +2,6 @@
 #include "analysis/module/module_data.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-
 #include "analysis/module/module_internal.h"
 
 enum { DATA_CHUNK = 1 << 16, MAX_DYNAMIC = 1 << 16 };

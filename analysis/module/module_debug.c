@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Separate debug files and the symbols compressed inside a file. */
-#include <errno.h>
 #include <lzma.h>
 
 #include "analysis/module/module_internal.h"

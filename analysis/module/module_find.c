@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions by name and by address. */
 #include <ctype.h>
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"

@@ -3,8 +3,6 @@
 #include "analysis/module/module_frames.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,

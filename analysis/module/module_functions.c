@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of functions: symbols folded by address, gaps filled from .eh_frame. */
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/hash.h"

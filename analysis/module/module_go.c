@@ -2,11 +2,10 @@
 /*
  * .gopclntab: the table of functions that the Go runtime unwinds with. Stripping keeps it.
  */
-#include <errno.h>
 
+#include "analysis/module/module_go.h"
 #include "analysis/base/array.h"
 #include "analysis/module/module_data.h"
-#include "analysis/module/module_go.h"
 #include "analysis/module/module_row.h"
 
 enum {

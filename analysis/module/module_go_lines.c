@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Source lines and inlined calls from the table of the Go runtime, which also has them in a program
  * without symbols and debug information. */
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_data.h"

@@ -8,9 +8,6 @@
 #pragma once
 
 #include <elf.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 enum {
 	IMAGE_MAX_PHDRS = 4096,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Slots that the loader fills (GOT), jumps through them (PLT), and IFUNCs. */
 #include <capstone/capstone.h>
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"

@@ -7,7 +7,6 @@
  * the inlined copies that refer to them (DW_AT_abstract_origin) are located.
  */
 #include <dwarf.h>
-#include <errno.h>
 
 #include "analysis/module/module_dwarf.h"
 #include "analysis/module/module_names.h"

@@ -4,7 +4,6 @@
  * not by dwarf_getscopes(), which recurses over it.
  */
 #include <dwarf.h>
-#include <errno.h>
 
 #include "analysis/module/module_dwarf.h"
 #include "analysis/module/module_names.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Source lines. libdw reads the descriptor; it must never open a file by itself. */
 #include <dwarf.h>
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_dwarf.h"

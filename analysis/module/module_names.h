@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 enum {
 	NAME_MAX_TEXT = 4096, /* bytes of a name, demangled or not, with its NUL */
 };

@@ -6,7 +6,6 @@
  * part of the query. The second pass demangles the best few hundred and compares them whole.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <strings.h>
 
 #include "analysis/base/array.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parts that the compiler moved out of functions ("foo.cold"), and whose they are. */
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"

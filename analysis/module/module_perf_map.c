@@ -5,7 +5,6 @@
  * (linux/tools/perf/Documentation/jit-interface.txt). Such a map is a module without code: offsets
  * in it are addresses of the process.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

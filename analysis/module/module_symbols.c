@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Symbol tables: every name of code in the file, its debug file and .gnu_debugdata. */
-#include <errno.h>
 
 #include "analysis/base/array.h"
 #include "analysis/module/module_internal.h"

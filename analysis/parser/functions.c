@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/parser/functions.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 static bool has_old_version(const char *name)
 {
 	const char *at = strchr(name, '@');

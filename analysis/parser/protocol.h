@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/session/codec.h"
 #include "analysis/session/record.h"
 

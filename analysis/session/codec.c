@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/codec.h"
 
-#include <errno.h>
 #include <stdalign.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct arena_chunk {
 	struct arena_chunk *next;

@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 enum { COLLECTOR_MAX_TARGETS = 256 };
 
 struct collector_options {

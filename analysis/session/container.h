@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/frame.h"
 #include "analysis/session/raw_frame.h"
 

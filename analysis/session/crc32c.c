@@ -2,8 +2,6 @@
 #include "analysis/session/frame.h"
 #include "analysis/session/raw_frame.h"
 
-#include <string.h>
-
 /*
  * The session format fixes CRC-32C, and liblzma only has CRC-32 (docs/notes/libraries.md). This is
  * the definition, bit by bit, for machines without the instruction: reflected polynomial 0x82f63b78

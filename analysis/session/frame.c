@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/frame.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/session/raw_frame.h"
 #include "analysis/session/record_codec.h"
 

@@ -14,10 +14,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record_code.h"
 
 enum record_type {

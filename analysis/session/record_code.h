@@ -2,9 +2,6 @@
 /* Part of record.h: places in code, call sites and what they call. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A place in the file of a module; module 0: not known. */
 struct rec_code {
 	uint32_t module;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/record_copy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/session/record_codec.h"
 
 /* Where to copy what an object points to. `at` NULL: only count the bytes. */

@@ -2,8 +2,6 @@
 /* Part of record.h: which calls a descent explains. */
 #pragma once
 
-#include <stdint.h>
-
 enum descent_choice {
 	DESCENT_NAMED_CALLS = 0, /* by the user, or not known */
 	DESCENT_MOST_TIME,	 /* those with most of the time */

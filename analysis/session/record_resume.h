@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/session/record_code.h"
 
 struct rec_build_id {

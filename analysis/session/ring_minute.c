@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/ring_minute.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/session/frame.h"
 #include "analysis/session/record_copy.h"

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/ring_state.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/session/raw_frame.h"
 

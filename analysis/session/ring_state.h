@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/session/record.h"
 

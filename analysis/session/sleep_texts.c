@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/session/sleep_texts.h"
 
-#include <stdio.h>
-
 static void copy(char *out, size_t n, const char *from)
 {
 	snprintf(out, n, "%s", from ? from : "");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/unwind/unwind.h"
 
-#include <string.h>
-
 #include "analysis/unwind/unwind_internal.h"
 
 enum {

@@ -16,9 +16,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/module/module_row.h"
 
 enum {

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "analysis/unwind/unwind.h"
 
 enum { WORD = 8 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The rules of an address: from call frame information, else from the code; kept. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/unwind/unwind_internal.h"
 

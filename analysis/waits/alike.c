@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Joins tasks of chains that are alike: hundreds of short-lived processes become one layer. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/tree.h"
 

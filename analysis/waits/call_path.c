@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The critical path of one call, backwards over what is remembered. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/waits/critical_impl.h"
 #include "analysis/waits/critical_names.h"

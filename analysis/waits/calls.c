@@ -4,8 +4,6 @@
  * call is told backwards from its return, clipped at its entry, once everything up to its return
  * is known.
  */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/waits/tree.h"
 #include "analysis/waits/waits_critical.h"

@@ -3,7 +3,6 @@
  * Decides which segments of a target become chains, and when. Sleeps that only a timer interrupted
  * are one; a sleep that goes on after a short run was interrupted by a false wakeup.
  */
-#include <stdlib.h>
 
 #include "analysis/waits/tree.h"
 

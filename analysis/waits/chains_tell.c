@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree of chains as a copy for those that show it. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/tree.h"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The threads of the targets that chains, accounting and the critical path are limited to. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/waits_impl.h"
 

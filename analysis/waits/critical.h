@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* 0 stands for the default. */
 struct critical_config {
 	uint32_t max_nodes;    /* of all lists: 128k */

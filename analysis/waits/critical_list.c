@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The shared lists of states: reference counts, folding, and what is forgotten. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/critical_impl.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The path that ends at one machine, and how long it would be with a state taken out. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/critical_impl.h"
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The critical path in words, with what could be saved, and with doubts. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/waits/critical_names.h"

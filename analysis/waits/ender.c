@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who ended a sleep: the tasks and requests behind the rules of wait_ender_of(). */
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/waits_impl.h"

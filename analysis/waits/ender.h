@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/waits/kinds.h"
 
 enum wait_ender {

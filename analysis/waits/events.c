@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the records say, in the order of time. */
-#include <string.h>
 
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/waits_impl.h"

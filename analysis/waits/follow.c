@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The state of one task: it runs, waits for a CPU, sleeps. */
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "analysis/waits/critical_feed.h"

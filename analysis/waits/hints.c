@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the functions of a kernel stack tell about a sleep. */
-#include <stddef.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/waits/kinds.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/keyed.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WAYS = 8 };
 
 int keyed_init(struct keyed *k, unsigned int bits, size_t size)

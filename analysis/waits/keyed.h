@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* The first member of every entry. */
 struct keyed_head {
 	uint64_t key;

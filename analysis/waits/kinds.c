@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 

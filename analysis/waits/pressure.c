@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/pressure.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/waits/timeline.h"
 #include "analysis/waits/waits_impl.h"

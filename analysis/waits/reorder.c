@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/reorder.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 enum { CPUS_MAX = 1024, FIRST_ROOM = 64 };
 
 struct cpu_queue {

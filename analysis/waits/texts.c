@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/texts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/hash.h"
 
 enum { TEXT_BYTES = 256 };

@@ -2,8 +2,6 @@
 /* Texts by number: names of tasks, files, handlers. Equal texts have one number; bounded. */
 #pragma once
 
-#include <stdint.h>
-
 struct texts;
 struct texts *texts_new(uint32_t max);
 void texts_free(struct texts *t);

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 struct trace {

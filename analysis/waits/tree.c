@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/waits/tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct chains *chains_new(const struct waits_config *config)
 {
 	struct chains *c = calloc(1, sizeof(*c));

@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "analysis/waits/ender.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From a sleep to whoever ended it, and what that one did meanwhile. */
-#include <stdlib.h>
 
 #include "analysis/waits/tree.h"
 

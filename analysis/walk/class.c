@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/walk/class.h"
 
-#include <string.h>
-
 #include "analysis/base/syscall_names.h"
 #include "analysis/latency/threads.h"
 #include "analysis/waits/kinds.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/walk/known_stacks.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SLOTS = 512 };
 /* Indices of the registers in struct pt_regs of x86-64. */
 enum { REG_IP = 16, REG_SP = 19 };

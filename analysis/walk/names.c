@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/walk/names.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /*
  * Returns true if the function has one of the names, exactly or followed by a character of `ends`
  * (a version or parameters).

@@ -2,8 +2,6 @@
 /* Recognises functions and modules by their names alone, for the walk. Pure. */
 #pragma once
 
-#include <stdbool.h>
-
 /*
  * Returns true if the function only starts a program or a thread, so that its callees are the
  * roots.

@@ -3,10 +3,6 @@
 #include "analysis/base/array.h"
 #include "analysis/session/record_copy.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct open_calls {
 	struct record **snapshots; /* copies */
 	size_t nr, cap;

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 
 enum { OPEN_MAX_THREADS = 2048 };

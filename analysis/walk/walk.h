@@ -19,9 +19,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/descent/causes.h"
 #include "analysis/descent/descent.h"
 #include "analysis/session/record.h"

@@ -7,7 +7,6 @@
  * takes a lock, blocks a request. So does a wait for events that no client can end, if the thread
  * waits for its clients elsewhere.
  */
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"

@@ -5,7 +5,6 @@
  * kernel counts the faults of each thread, and the collector has measured what a fault takes here.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "analysis/base/format.h"
 #include "analysis/walk/walk_tree.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A flat profile: no path stands out, so list the functions with the most time of their own. */
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Joins threads of the same role: a busy thread is not told by the mean of it and idle ones. */
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"

@@ -4,7 +4,6 @@
  * fsync() waits for the writeback, for the journal and for the device's cache. Each place alone
  * looks small, so the time below a system call is divided by its causes and not by its places.
  */
-#include <string.h>
 
 #include "analysis/walk/walk_tree.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Selects the paths to follow in the tree of a walk, and builds the result. */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"

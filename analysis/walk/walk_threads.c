@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Records for each thread how long it was at each place, and for whom it waited there. */
 #include <linux/futex.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/walk/walk_tree.h"
 

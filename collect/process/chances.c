@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/process/chances.h"
 
-#include <stdio.h>
-
 #include "collect/process/clock.h"
 #include "collect/process/live_thread.h"
 #include "collect/process/small_file.h"

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
-
 struct chances {
 	uint64_t
 	    counted_ns;	    /* time since chances_begin() in which the thread could have answered */

@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "analysis/session/frame.h"
 #include "analysis/session/raw_frame.h"
 

@@ -2,10 +2,6 @@
 /* Clocks in nanoseconds. */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
-
 static inline uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;

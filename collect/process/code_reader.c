@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Answers queries about the instructions of one file. */
-#include <errno.h>
-#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "analysis/base/array.h"

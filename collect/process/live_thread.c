@@ -2,10 +2,6 @@
 #include "collect/process/live_thread.h"
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collect/process/small_file.h"
 

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 /* The state of a thread as a letter, as in /proc/PID/stat; 0: there is no such thread. */
 char thread_state(pid_t pid, pid_t tid);
 /* Returns the pid, or, if the main thread has ended, the id of the first thread that has not. 0: no

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/process/sandbox.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 enum sandbox_kind {
 	/*
 	 * The parser worker: computes on descriptors that it holds or receives. It opens

@@ -4,10 +4,7 @@
  * the kernels that peaktop runs on.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/process/small_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-#include <sys/types.h>
-
 /* Read the whole file, cut off after n - 1 bytes. Returns its length, or a negative errno if the
  * file cannot be read: then `out` stays as it was, or has what was read before the error. */
 ssize_t small_file_read(char *out, size_t n, const char *path, ...)

@@ -6,12 +6,8 @@
 #include "tui/cli/kernel_set.h"
 #include "tui/cli/option_table.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_OPTION = 256, MAX_OPTIONS = 64 };
 

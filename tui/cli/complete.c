@@ -3,9 +3,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/syscall_names.h"
 #include "tui/cli/complete_functions.h"

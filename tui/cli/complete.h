@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 /* Print the verbs, and each option with the verbs that take it (docs/man/README.md). */
 void options_dump(FILE *out);
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/complete_functions.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tui/engine/front.h"

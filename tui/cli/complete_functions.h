@@ -2,8 +2,6 @@
 /* The functions of a process's program, for the completion of the shells. */
 #pragma once
 
-#include <sys/types.h>
-
 /*
  * Call `take` with the linkage name of each function of the program of `pid` that begins with
  * `prefix`, at most COMPLETE_MAX_FUNCTIONS. The parser's own process reads the file, as everywhere.

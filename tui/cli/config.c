@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/config.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "tui/cli/command_line.h"
 #include "tui/cli/option_table.h"

@@ -7,10 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "tui/engine/options.h"
 #include "tui/screen/request.h"

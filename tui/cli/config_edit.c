@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Changes single settings in the text of a configuration file. */
-#include <errno.h>
-#include <string.h>
 
 #include "tui/cli/config.h"
 

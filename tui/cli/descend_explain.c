@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/descend_explain.h"
 
-#include <stdio.h>
-
 #include "tui/cli/verbs.h"
 
 /*

@@ -3,7 +3,6 @@
 #include "tui/cli/live.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tui/cli/live_choose.h"

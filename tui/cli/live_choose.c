@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/live_choose.h"
 
-#include <stdio.h>
-
 #include "tui/cli/command_line.h"
 
 void live_pick(struct front *f, struct screen *s, uint32_t pid)

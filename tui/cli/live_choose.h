@@ -2,9 +2,6 @@
 /* The choice of a process or a thread on the live screen. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "tui/engine/front.h"
 #include "tui/screen/screen.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/live_compare.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/path.h"
 #include "analysis/latency/diff.h"
 #include "tui/engine/front.h"

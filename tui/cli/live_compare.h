@@ -2,8 +2,6 @@
 /* Compares what the screen shows with a saved session, which is read a piece at a time. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "tui/engine/replay.h"
 #include "tui/screen/screen.h"
 

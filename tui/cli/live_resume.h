@@ -2,9 +2,6 @@
 /* Goes on with a saved descent on the live screen. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "tui/cli/live.h"
 #include "tui/engine/options.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/live_write.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/buf.h"
 #include "tui/cli/config.h"
 #include "tui/report/output.h"

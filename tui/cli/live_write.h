@@ -2,8 +2,6 @@
 /* What the live screen writes elsewhere. A message on the screen says how it went. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "tui/engine/front.h"
 #include "tui/engine/options.h"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The values of -f and --peak: which operation and which of its peaks. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/duration.h"
 #include "analysis/base/parameters.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/option_table.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/base/edit_distance.h"
 #include "analysis/descent/descent.h"

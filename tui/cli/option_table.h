@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tui/engine/options.h"
 
 /* What is asked for: a verb, with what else decides which options it can use. */

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "tui/engine/options.h"
 #include "tui/report/progress.h"
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/replay_parent.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

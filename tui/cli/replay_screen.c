@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/replay_screen.h"
 
-#include <string.h>
-
 void replay_screen_show(struct replay *r, struct screen *s, uint64_t at)
 {
 	int64_t err = replay_advance(r, at);

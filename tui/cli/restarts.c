@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/restarts.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "tui/cli/target.h"
 #include "tui/cli/verbs.h"

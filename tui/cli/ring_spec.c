@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The value of --ring. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/cli/command_line.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/script.h"
 
-#include <errno.h>
-
 #include "tui/report/sanitise.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/keys.h"

@@ -23,9 +23,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "tui/screen/screen.h"
 

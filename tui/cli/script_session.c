@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/script_session.h"
 
-#include <errno.h>
-
 #include "tui/cli/live_compare.h"
 #include "tui/cli/replay_screen.h"
 #include "tui/cli/script.h"

@@ -2,14 +2,9 @@
 #include "tui/cli/target.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analysis/base/array.h"

@@ -2,9 +2,6 @@
 #include "tui/cli/target_match.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/edit_distance.h"

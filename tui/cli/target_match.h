@@ -5,10 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 enum { TARGET_COMM = 16, TARGET_EXE = 64, CONTAINER_ID = 64 };
 
 struct target_process {

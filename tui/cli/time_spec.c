@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The value of --at, and what `why` is given. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "tui/cli/command_line.h"
 

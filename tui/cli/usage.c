@@ -2,8 +2,6 @@
 /* The help texts, made from the tables of verbs and options. */
 #include "tui/cli/usage.h"
 
-#include <string.h>
-
 #include "tui/cli/option_table.h"
 
 enum { WIDTH = 80, TEXT_AT = 28 };

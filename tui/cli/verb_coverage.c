@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `doctor TARGET`: what share of the functions of a process can be watched, and by which placement.
  */
-#include <errno.h>
 #include <fnmatch.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/path.h"
 #include "tui/cli/progress_terminal.h"

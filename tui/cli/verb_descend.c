@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verb descend -f: measure a start profile, choose the peak, or the parts of all time, run the
  * descents, print the answer. */
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 
 #include "analysis/base/format.h"
 #include "analysis/descent/choose.h"

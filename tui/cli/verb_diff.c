@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* diff OLD NEW: what changed between two saved sessions. */
-#include <stdio.h>
-#include <string.h>
 
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"

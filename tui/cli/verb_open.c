@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/cli/verb_open.h"
 
-#include <stdio.h>
-
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verbs.h"
 #include "tui/engine/front.h"

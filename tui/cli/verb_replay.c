@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Verbs over saved sessions: watch -r and export, and --script. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/cli/option_table.h"
 #include "tui/cli/progress_terminal.h"

@@ -5,10 +5,6 @@
  */
 #include "tui/cli/verb_resume.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

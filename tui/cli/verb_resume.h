@@ -2,8 +2,6 @@
 /* The part of `peaktop resume` that the loop of a descent calls (verb_descend.c). */
 #pragma once
 
-#include <stdint.h>
-
 #include "tui/engine/front.h"
 #include "tui/engine/replay.h"
 #include "tui/engine/saved_descent.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The common parts of the verbs that measure: start, messages, end. */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verbs chains and critical: for whom the target waits. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/descent/choose.h"
 #include "tui/cli/command_line.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verb descend without -f: the walk, by share of wall time. */
 #include <math.h>
-#include <stdio.h>
 
 #include "tui/cli/progress_terminal.h"
 #include "tui/cli/verb_walk.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The verbs watch, record and doctor: they print results or save the session, without a screen. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "tui/cli/progress_terminal.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* why FILE: explain slow calls that are over. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "tui/cli/command_line.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The values of --when and --every. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/duration.h"

@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
-
 struct courier;
 
 /* Fork it, before the front gives up its rights. `command`: NULL: lines only. 0 or a negative

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/parser/protocol.h"
 #include "analysis/session/record.h"
 

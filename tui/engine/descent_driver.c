@@ -2,10 +2,6 @@
 #include "tui/engine/descent_driver.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/parked.h"
 #include "analysis/latency/profile_record.h"

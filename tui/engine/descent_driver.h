@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/descent/choose.h"
 #include "analysis/descent/descent.h"
 #include "analysis/descent/first_hop.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The call sites that the parser finds in functions; their imports are looked up in the other
  * modules. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/syscall_names.h"

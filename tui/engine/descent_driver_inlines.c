@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The calls that were inlined at the places of a result: requested from the parser, stored in the
  * stream as REC_INLINES. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/session/frame.h"

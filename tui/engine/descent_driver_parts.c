@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Several descents, one after the other, into the parts of an operation: the answers of those that
  * are over. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/engine/descent_driver_private.h"
 

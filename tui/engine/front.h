@@ -7,9 +7,6 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "analysis/latency/model.h"
 #include "collect/process/clock.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The answers of --when: a part of a ring in a session of its own, so that later records do not
  * overwrite it, and what the courier does with them. */
-#include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

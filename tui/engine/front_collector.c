@@ -3,11 +3,8 @@
  * The collector process: start it, check that it is alive, end it. The collector ends by itself
  * when its socket is closed. After REC_BYE it only serves files, until then.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

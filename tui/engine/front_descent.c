@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The callbacks of the descent and the walk into the front. */
-#include <errno.h>
 
 #include "tui/engine/front_state.h"
 #include "tui/engine/wait_driver.h"

@@ -3,8 +3,6 @@
  * The event loop of the front, one turn per call: process what the collector and the parser have
  * sent, then continue the watches and the thread snapshots.
  */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tui/engine/front_state.h"

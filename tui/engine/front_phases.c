@@ -3,8 +3,6 @@
  * --begin and --end: the front watches the two operations like others and sends their numbers to
  * the collector.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/syscall_names.h"
 #include "tui/engine/front_state.h"

@@ -4,8 +4,6 @@
  * again with the next record, and the wall clock is compared with the monotonic one, because it may
  * be set meanwhile.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"

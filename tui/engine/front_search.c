@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Search for functions with names like the text that the user types. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/engine/front_state.h"
 

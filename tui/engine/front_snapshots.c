@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Thread snapshots: their raw stacks become frames before they enter the stream of records. */
-#include <stdlib.h>
 
 #include "analysis/parser/frames.h"
 #include "analysis/walk/known_stacks.h"

@@ -3,9 +3,6 @@
  * Send raw stack samples to the parser and pass the frames of its answers to the descent. The raw
  * bytes are never stored: they may hold secrets.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/parser/frames.h"
 #include "analysis/session/sleep_texts.h"

@@ -4,8 +4,6 @@
  * recording, the descent, the walk and the list of open calls, in this order. Records about waits
  * are many: they go to the recording and the analysis of waits only.
  */
-#include <errno.h>
-#include <string.h>
 
 #include "tui/engine/front_state.h"
 #include "tui/engine/wait_driver.h"

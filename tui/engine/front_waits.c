@@ -2,7 +2,6 @@
 /*
  * Ask the collector to trace waits, and have the parser unwind the user stacks that come with them.
  */
-#include <stdlib.h>
 
 #include "analysis/parser/frames.h"
 #include "tui/engine/front_state.h"

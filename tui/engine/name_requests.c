@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/name_requests.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 
 enum { BATCH = 256, MAX_REQUESTS = 256, MAX_PLACES = 1 << 17 };

@@ -2,11 +2,6 @@
 /* The options of the command line (docs/man/), parsed by tui/cli/command_line.h. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "analysis/descent/choose.h"
 #include "analysis/latency/condition.h"
 

@@ -12,10 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "analysis/parser/protocol.h"
 
 struct parser;

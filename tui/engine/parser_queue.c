@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/session/record_copy.h"
 #include "tui/engine/parser_private.h"

@@ -2,8 +2,6 @@
 /* Starts the process of the parser worker. */
 #pragma once
 
-#include <sys/types.h>
-
 /*
  * Fork a process that closes everything but `socket`, enters SANDBOX_PARSER and answers requests.
  * It has a session of its own, so that Ctrl-C in the terminal does not reach it, and dies with this

@@ -2,11 +2,6 @@
 /* The list of processes, read from /proc with the front's own rights. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 enum { PROCESSES_MAX = 32768 };
 
 struct picker_process {

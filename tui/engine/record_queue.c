@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/record_queue.h"
 
-#include <errno.h>
-
 enum { MAX_BYTES = 64 << 20 };
 
 int record_queue_init(struct record_queue *q)

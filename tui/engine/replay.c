@@ -2,12 +2,6 @@
 #include "tui/engine/replay.h"
 #include "analysis/base/array.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/walk/open.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/front.h"

@@ -3,9 +3,6 @@
  * and collector. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/latency/model.h"
 #include "analysis/waits/waits.h"
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/saved_descent.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/latency/profile_record.h"
 #include "analysis/latency/threads.h"

@@ -2,10 +2,6 @@
 /* A saved descent, written by the process that has read the session. */
 #include "tui/engine/saved_descent.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/latency/profile_record.h"
 #include "analysis/latency/threads.h"
 #include "analysis/session/frame.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/stack_queue.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/session/record_copy.h"
 #include "tui/engine/front_state.h"

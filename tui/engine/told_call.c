@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/told_call.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/latency/profile_record.h"
 #include "analysis/session/record_copy.h"

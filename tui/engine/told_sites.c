@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/told_sites.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/descent/armed_set.h"
 

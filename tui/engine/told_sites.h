@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "analysis/session/record.h"
 #include "tui/engine/descent_driver.h"
 

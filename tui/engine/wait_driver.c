@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/wait_driver.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/latency/threads.h"
 #include "analysis/session/frame.h"
 #include "analysis/waits/traces.h"

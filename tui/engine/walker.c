@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/engine/walker.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/latency/threads.h"
 #include "analysis/walk/names.h"
 #include "tui/engine/name_requests.h"

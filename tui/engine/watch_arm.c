@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Arm a function that was found: plan its sites, arm them, and add probes at the return addresses
  * of its callers. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "tui/engine/front_state.h"

@@ -4,8 +4,6 @@
  * chose. The parser finds the import slots (GOT) of the name in each file, and the collector reads
  * what a slot points to.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/engine/front_state.h"
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Get the files of the target from the collector and hand them to the parser. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analysis/base/array.h"

@@ -3,8 +3,6 @@
  * The names of the values of calls: the parser is asked for the parameters of watched functions,
  * and the collector to read what is behind those that are pointers.
  */
-#include <inttypes.h>
-#include <string.h>
 
 #include "analysis/base/parameters.h"
 #include "tui/engine/front_state.h"

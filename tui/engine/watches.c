@@ -3,10 +3,6 @@
  * The functions that the user wants watched. watch_find.c finds each of them in the target,
  * watch_arm.c has it planned and armed.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/parser/serve.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "tui/parser/serve_internal.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The call sites of a function, for a descent: callee, loop, block and probe places of each. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/code/arch.h"
 #include "analysis/code/blocks.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The instructions of a function for display, with names, source lines and loops. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/code/blocks.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The chains of inlined calls at places in code, and the loops around these. */
-#include <errno.h>
-#include <string.h>
 
 #include "analysis/code/blocks.h"
 #include "tui/parser/serve_internal.h"

@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/code/coverage.h"
 #include "analysis/code/placement.h"
 #include "analysis/module/module.h"

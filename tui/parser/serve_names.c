@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <string.h>
 
 #include "analysis/base/parameters.h"
 #include "analysis/code/entry_args.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/unwind/unwind.h"

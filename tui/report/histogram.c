@@ -2,7 +2,6 @@
 #include "tui/report/histogram.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 

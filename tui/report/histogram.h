@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/latency/model.h"
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/json_put.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/sanitise.h"

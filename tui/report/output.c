@@ -2,9 +2,6 @@
 /* Shared by the text and the JSON output. */
 #include "tui/report/output.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -8,10 +8,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "analysis/latency/model.h"
 
 struct buf;

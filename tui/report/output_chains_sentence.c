@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sentence above the tree of chains. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"

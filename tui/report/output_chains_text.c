@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Chains as text: the tree (output_chains_tree.c), the accounting, and what was observed. */
-#include <errno.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Chains as text: the sentence that comes first, and a tree that goes through all processes. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "tui/report/output_chains_tree.h"
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"
-#include "tui/report/output_chains_tree.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_csv.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/buf.h"
 #include "tui/report/sanitise.h"
 

@@ -3,8 +3,6 @@
 #include "tui/report/output_descend.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/base/path.h"

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/wait_driver.h"
 #include "tui/report/output.h"

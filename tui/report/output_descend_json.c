@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_descend.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What those did for whom the calls of a path wait, and who had the lock for which they wait. */
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/descent/path_waits.h"

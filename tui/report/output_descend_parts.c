@@ -2,8 +2,6 @@
 /* The parts of an operation's time: as a table and as JSON. */
 #include "tui/report/output_descend_parts.h"
 
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "analysis/descent/parts.h"
 #include "tui/report/json_put.h"

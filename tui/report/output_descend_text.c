@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_descend.h"
 
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -2,9 +2,6 @@
 /* For whom the calls of a path wait: as JSON and as a tree. */
 #include "tui/report/output_descend_waits.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "analysis/descent/path_waits.h"
 #include "analysis/waits/traces.h"

@@ -3,9 +3,6 @@
  * Chains as a flame view in text: a row per layer, the target's on top; the width of a box is its
  * time, and boxes are in the order in which they were seen first.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

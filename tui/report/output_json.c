@@ -5,10 +5,8 @@
  */
 #include "tui/report/output.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/latency/target_end.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_open.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "analysis/descent/causes.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/walk/open.h"
 #include "tui/engine/descent_driver.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Runs as bars, sleeps as lines, and links: the letter of the task that ended a sleep. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

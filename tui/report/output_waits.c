@@ -2,8 +2,6 @@
 /* Words about waits that text and JSON share. */
 #include "tui/report/output_waits.h"
 
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "analysis/base/syscall_names.h"
 #include "analysis/waits/folded.h"

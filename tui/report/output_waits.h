@@ -7,7 +7,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "analysis/waits/timeline.h"
 #include "analysis/waits/waits.h"

@@ -2,10 +2,6 @@
 /* Chains and the critical path as JSON. */
 #include "tui/report/output_waits.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"
 #include "analysis/waits/pressure.h"

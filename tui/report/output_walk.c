@@ -3,9 +3,6 @@
 #include "tui/report/output_walk.h"
 
 #include <fnmatch.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 

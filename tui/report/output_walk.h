@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "tui/engine/walker.h"
 #include "tui/report/output.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "analysis/base/buf.h"
 #include "tui/report/json_put.h"

@@ -2,7 +2,6 @@
 #include "tui/report/output_walk.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/base/array.h"
 #include "analysis/base/buf.h"

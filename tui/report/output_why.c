@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/output_why.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <time.h>
 
 #include "analysis/base/format.h"
 #include "tui/report/json_put.h"

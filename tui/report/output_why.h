@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "analysis/latency/slow_list.h"
 #include "tui/engine/told_call.h"
 #include "tui/report/output_descend.h"

@@ -2,7 +2,6 @@
 #include "tui/report/progress.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/sanitise.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <wchar.h>
 
 #include "analysis/base/array.h"

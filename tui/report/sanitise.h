@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/session/codec.h"
 

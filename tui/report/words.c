@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/report/words.h"
 
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/curses.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
 #include <poll.h>

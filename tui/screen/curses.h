@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct grid;
 
 struct term_options {

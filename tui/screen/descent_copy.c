@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/descent_copy.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "tui/report/sanitise.h"
 
 enum { MAX_TEXT = 32 << 20 };

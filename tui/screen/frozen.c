@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/frozen.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/session/codec.h"
 #include "tui/report/sanitise.h"
 #include "tui/report/words.h"

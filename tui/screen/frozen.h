@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/latency/model.h"
 
 enum { FROZEN_MAX_BYTES = 48 << 20, FROZEN_MAX_RELATED = 8 };

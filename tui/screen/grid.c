@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/grid.h"
 
-#include <errno.h>
 #include <wchar.h>
 
 #include "analysis/base/format.h"

@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 
 enum { GRID_CELL_BYTES = 21, GRID_MAX_COLS = 1024, GRID_MAX_ROWS = 4096, GRID_MAX_TARGETS = 512 };

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "analysis/base/buf.h"
 #include "tui/screen/request.h"
 #include "tui/screen/screen.h"

@@ -2,8 +2,6 @@
 /* A list with a selected row; scrolls so that this row stays visible. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "tui/screen/request.h"
 
 struct list {

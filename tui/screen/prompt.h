@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "tui/screen/grid.h"
 #include "tui/screen/list.h"
 #include "tui/screen/screen.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/screen.h"
 
-#include <errno.h>
-
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"
 

@@ -15,10 +15,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "analysis/latency/model.h"
 #include "analysis/session/record.h"

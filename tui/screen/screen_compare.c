@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is shown, a span of the past or all of the session, compared with a span or a session. */
-#include <string.h>
 
 #include "tui/screen/screen_private.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/screen/term_signals.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <termios.h>

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /*
  * Save the present handlers, install all handlers and create the pipe. Call this before ncurses
  * starts: ncurses then does not install its own handlers. Returns 0 or a negative errno.

@@ -2,7 +2,6 @@
 /* What a terminal is: its type, whether it can be used, and the names of its keys. */
 #pragma once
 
-#include <stddef.h>
 #include <termios.h>
 #include <wchar.h>
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 /* The meaning of the text in a cell. */
 enum role {
 	ROLE_TEXT = 0,

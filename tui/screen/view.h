@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/base/buf.h"
 #include "tui/screen/grid.h"
 #include "tui/screen/keys.h"

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "analysis/session/record.h"
 #include "tui/session/session_file.h"
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/session/session_names.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

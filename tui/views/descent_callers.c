@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/descent_callers.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "tui/report/output_descend.h"
 
 static void put_function(struct buf *out, const struct descent_driver *d, const struct rec_frame *f)

@@ -2,11 +2,6 @@
 /* Converts the state of a descent for the screen: a tree in preorder, paths, sentences. */
 #include "tui/views/descent_rows.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "tui/report/output_descend.h"
 #include "tui/report/output_descend_waits.h"

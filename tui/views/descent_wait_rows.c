@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/descent_wait_rows.h"
 
-#include <stdlib.h>
-
 #include "analysis/base/buf.h"
 #include "tui/report/output_descend_waits.h"
 

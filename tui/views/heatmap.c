@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/heatmap.h"
 
-#include <errno.h>
-
 #include "tui/screen/theme.h"
 
 enum { LATE = 10 }; /* slices without a record until an operation counts as not watched */

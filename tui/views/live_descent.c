@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/live_descent.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/base/format.h"
 #include "tui/report/output_descend_parts.h"
 #include "tui/views/descent_rows.h"

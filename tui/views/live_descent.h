@@ -3,9 +3,6 @@
  * driver's state to the view. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/descent/choose.h"
 #include "tui/engine/descent_driver.h"
 #include "tui/engine/descent_tracing.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/views/live_waits.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tui/report/output_timeline.h"
 #include "tui/report/output_waits.h"
 #include "tui/report/output_walk.h"

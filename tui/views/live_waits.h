@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "analysis/waits/timeline.h"
 #include "tui/engine/front.h"
 #include "tui/engine/replay.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The view of open calls: threads, ages, what they wait for, stacks. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "tui/screen/pager.h"
 #include "tui/screen/screen_private.h"

@@ -3,8 +3,6 @@
  * The calls that were slower than usual, one by one, newest first: when, what, how long, and why.
  * The selected call stays selected while newer ones come.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"

@@ -3,9 +3,6 @@
  * The views of chains, of the critical path and of a walk: text that is computed again every
  * second. Tab goes from one view of the waits to the next.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/latency/threads.h"
 #include "tui/screen/pager.h"

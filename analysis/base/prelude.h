@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions that this project must not use. The Makefile includes this file before every source
- * file, so that the compiler rejects them.
+ * The Makefile includes this file before every source file: the headers of the C library that most
+ * files need, which these need not include again, and functions that this project must not use, so
+ * that the compiler rejects them.
  */
 #pragma once
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define PEAKTOP_BANNED(func) sorry_##func##_is_a_banned_function
