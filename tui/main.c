@@ -29,14 +29,13 @@ static void survive_questions(void)
 /* Print the settings that are in effect. */
 static int dump_config(struct config *c, const struct options *o)
 {
-	struct buf out = {.max = 1 << 20};
+	SCOPED_BUF(out, 1 << 20);
 	int err;
 
 	config_take_given(c, o);
 	err = config_dump(c, &out);
 	if (!err && out.data)
 		fputs(out.data, stdout);
-	buf_release(&out);
 	return err || fflush(stdout) ? EXIT_NO_ANSWER : 0;
 }
 

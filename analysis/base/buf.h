@@ -23,6 +23,9 @@ struct buf {
 void buf_init(struct buf *b, size_t max);
 /* Free the contents; `b` is empty and usable again with the same maximum. */
 void buf_release(struct buf *b);
+/* Declare an empty buffer of at most `most` bytes that is released at the end of its block. */
+#define SCOPED_BUF(name, most)                                                                     \
+	struct buf name __attribute__((cleanup(buf_release))) = {.max = (most)}
 /* Drop the contents and the error, keep the memory. */
 void buf_reset(struct buf *b);
 /* Make room for `n` more bytes. */

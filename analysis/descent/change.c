@@ -131,12 +131,11 @@ static void describe(struct change *c, const struct profile *start, const struct
 	const struct compare_reason *reason;
 	struct compare_options o;
 	struct compare_pair whole;
-	struct buf words;
+	SCOPED_BUF(words, sizeof(c->words));
 
 	options(&o);
 	compare_profiles(&before, &after, 0, 0, &o, &whole);
 	reason = reason_of_peak(c, &whole, true) ?: reason_of_peak(c, kept, false);
-	buf_init(&words, sizeof(c->words));
 	if (reason && !compare_reason_words(&words, reason, false))
 		snprintf(c->words, sizeof(c->words), "%s%s", lead, words.data);
 	else
@@ -144,7 +143,6 @@ static void describe(struct change *c, const struct profile *start, const struct
 			 "%s%s of the calls have the latencies of this peak, previously %s", lead,
 			 format_percent(share_in_peak(c, now)).s,
 			 format_percent(share_in_peak(c, start)).s);
-	buf_release(&words);
 }
 
 /*
@@ -211,7 +209,7 @@ static bool find_move(struct change *c, const struct profile *before, const stru
 	struct compare_item was = {"f0", before, 0, 0}, is = {"f0", now, 0, 0};
 	struct compare_options o;
 	struct compare_pair pair;
-	struct buf words;
+	SCOPED_BUF(words, sizeof(c->words));
 
 	options(&o);
 	compare_profiles(&was, &is, 0, 0, &o, &pair);
@@ -223,10 +221,8 @@ static bool find_move(struct change *c, const struct profile *before, const stru
 			continue;
 		r.before *= share_before;
 		r.after *= share_now;
-		buf_init(&words, sizeof(c->words));
 		if (!compare_reason_words(&words, &r, false))
 			snprintf(c->words, sizeof(c->words), "%s%s", since_saved, words.data);
-		buf_release(&words);
 		return true;
 	}
 	return false;

@@ -25,14 +25,11 @@ int model_set_text(const char **to, const char *text)
 int model_set_shown(const char **to, const struct rec_op *rec)
 {
 	const char *label = rec->label && *rec->label ? rec->label : rec->name;
-	struct buf b = {.max = MODEL_TEXT};
-	int err;
+	SCOPED_BUF(b, MODEL_TEXT);
 
 	if (rec->layer == LAYER_FUNCTION && label)
 		short_name(&b, label);
-	err = model_set_text(to, b.data && !b.err ? b.data : label);
-	buf_release(&b);
-	return err;
+	return model_set_text(to, b.data && !b.err ? b.data : label);
 }
 
 /* Replaces *to by a copy of a record. Returns 0, or -ENOMEM with *to unchanged. */
@@ -116,14 +113,11 @@ int model_feed_target(struct model *m, const struct record *rec)
 /* Whoever named a process must see that it was killed; what it starts may well be. */
 static int note_death(struct model *m, const struct rec_target *t, const struct rec_target_end *end)
 {
-	struct buf text = {.max = MODEL_TEXT};
-	int err;
+	SCOPED_BUF(text, MODEL_TEXT);
 
 	target_end_words(&text, t, end);
-	err = text.err ? text.err
-		       : model_feed_note(m, t->requested ? NOTE_ERROR : NOTE_WARNING, text.data);
-	buf_release(&text);
-	return err;
+	return text.err ? text.err
+			: model_feed_note(m, t->requested ? NOTE_ERROR : NOTE_WARNING, text.data);
 }
 
 int model_feed_target_end(struct model *m, const struct rec_target_end *rec)

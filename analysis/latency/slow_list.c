@@ -182,14 +182,13 @@ const struct slow_list_call *slow_list_at(const struct slow_list *l, size_t i)
 /* A function is also meant by its name without parameters, as answers print it. */
 static bool is_named(const struct rec_op *op, const char *name)
 {
-	struct buf text = {.max = MAX_NAME};
+	SCOPED_BUF(text, MAX_NAME);
 	bool named =
 	    !strcmp(op->name, name) || !strcmp(op->label, name) || !strcmp(op->requested, name);
 
 	if (!named) {
 		short_name(&text, op->label);
 		named = text.data && !strcmp(text.data, name);
-		buf_release(&text);
 	}
 	return named;
 }

@@ -250,12 +250,11 @@ int config_save(const char *settings, char *line, size_t size)
 {
 	char path[PATH_MAX], *text = malloc(CONFIG_MAX_BYTES + 1);
 	const char *why = NULL;
-	struct buf out;
+	SCOPED_BUF(out, 2 * CONFIG_MAX_BYTES);
 	mode_t mode;
 	size_t n;
 	int err, lock = -1;
 
-	buf_init(&out, 2 * CONFIG_MAX_BYTES);
 	if (!text || !find_path(path, sizeof(path))) {
 		err = text ? -ENOENT : -ENOMEM;
 		snprintf(line, size, "cannot write the configuration: %s",
@@ -281,7 +280,6 @@ int config_save(const char *settings, char *line, size_t size)
 		snprintf(line, size, "written to %.400s", path);
 	if (lock >= 0)
 		close(lock);
-	buf_release(&out);
 	free(text);
 	return err;
 }

@@ -14,7 +14,7 @@ static void explain_no_begin(const struct descend_end *e, char *line, size_t n)
 	unsigned long long seen = op ? op->seen_calls : 0;
 	bool ended = model_nr_targets(m) && model_target_ended(m, 0);
 	const char *name = e->options->ops[0].text;
-	struct buf b = {.max = 1 << 16};
+	SCOPED_BUF(b, 1 << 16);
 	bool left = report_left(&b, op);
 
 	if (ended && seen >= e->needed)
@@ -36,7 +36,6 @@ static void explain_no_begin(const struct descend_end *e, char *line, size_t n)
 			 seen || left || ended
 			     ? "a longer --timeout or fewer --start-ops"
 			     : "a longer --timeout, or --open to see calls that began earlier");
-	buf_release(&b);
 }
 
 /* What lets a saved descent go on that ended because of what was saved; "" for other ends. */
@@ -70,7 +69,7 @@ static int explain_no_cause(const struct descend_end *e, char *line, size_t n)
 
 void descend_explain(const struct descend_end *e)
 {
-	struct buf b = {.max = 1 << 16};
+	SCOPED_BUF(b, 1 << 16);
 	char line[512];
 	int err = 0;
 
@@ -85,7 +84,6 @@ void descend_explain(const struct descend_end *e)
 	} else {
 		err = explain_no_cause(e, line, sizeof(line));
 	}
-	buf_release(&b);
 	if (!err)
 		verb_complain(line);
 }

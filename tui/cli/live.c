@@ -340,7 +340,7 @@ static void live_front(struct live *l)
 
 static void live_over(struct live *l)
 {
-	struct buf line = {.max = 4096};
+	SCOPED_BUF(line, 4096);
 
 	if (verb_death(front_model(l->front), &(size_t){0}, &line))
 		screen_message(l->screen, NOTE_ERROR, line.data);
@@ -348,7 +348,6 @@ static void live_over(struct live *l)
 		screen_message(l->screen, NOTE_WARNING,
 			       "the target has ended; its results stay on "
 			       "the screen (q quits, w saves them)");
-	buf_release(&line);
 }
 
 static void live_loop(struct live *l)

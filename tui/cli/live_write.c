@@ -8,7 +8,7 @@
 
 static void write_text(struct screen *s, const char *path)
 {
-	struct buf b = {.max = 1 << 20};
+	SCOPED_BUF(b, 1 << 20);
 	char line[512];
 	FILE *out;
 	int err = screen_text(s, &b);
@@ -26,7 +26,6 @@ static void write_text(struct screen *s, const char *path)
 	else
 		snprintf(line, sizeof(line), "view written to %s", path);
 	screen_message(s, err ? NOTE_ERROR : NOTE_INFO, line);
-	buf_release(&b);
 }
 
 static void write_configuration(struct screen *s, const char *settings)

@@ -410,7 +410,7 @@ void option_users(const struct option_row *row, char *out, size_t n)
 {
 	const char *names[NR_FORMS];
 	size_t nr = 0;
-	struct buf b = {.max = n};
+	SCOPED_BUF(b, n);
 
 	for (enum form f = 0; f < NR_FORMS; f++) {
 		if (f != FORM_HELP && row->forms & 1u << f && user_name(row->forms, f))
@@ -419,5 +419,4 @@ void option_users(const struct option_row *row, char *out, size_t n)
 	for (size_t i = 0; i < nr; i++)
 		buf_printf(&b, "%s%s", !i ? "" : i + 1 < nr ? ", " : " and ", names[i]);
 	snprintf(out, n, "%s", b.data ? b.data : "");
-	buf_release(&b);
 }

@@ -61,7 +61,7 @@ static void put(const struct buf *b)
 void progress_show(const struct progress *p, uint64_t now_ns)
 {
 	unsigned int columns, before = line.columns;
-	struct buf out = {.max = MAX_BYTES};
+	SCOPED_BUF(out, MAX_BYTES);
 
 	if (!line.allowed || !is_writable())
 		return;
@@ -74,17 +74,15 @@ void progress_show(const struct progress *p, uint64_t now_ns)
 	put(&out);
 	line.columns = columns;
 	line.shown_ns = now_ns;
-	buf_release(&out);
 }
 
 void progress_erase(void)
 {
-	struct buf out = {.max = MAX_BYTES};
+	SCOPED_BUF(out, MAX_BYTES);
 
 	if (!line.columns || !is_writable())
 		return;
 	buf_printf(&out, "\r%*s\r", (int)line.columns + ECHO_COLUMNS, "");
 	put(&out);
-	buf_release(&out);
 	line.columns = 0;
 }

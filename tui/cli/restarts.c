@@ -38,11 +38,10 @@ static void look(const struct restarts *r, struct front *f)
 
 static void tell_deaths(struct restarts *r, const struct model *m)
 {
-	struct buf line = {.max = 4096};
+	SCOPED_BUF(line, 4096);
 
 	while (verb_death(m, &r->told, &line))
 		verb_complain(line.data);
-	buf_release(&line);
 }
 
 void restarts_turn(struct restarts *r, struct front *f, uint64_t now_ns)

@@ -184,16 +184,14 @@ static int do_wait(struct script *s, char *arg)
 /* Whether a row of the screen contains the text. */
 static int on_screen(struct script *s, const char *text, bool *found)
 {
-	struct buf rows;
+	SCOPED_BUF(rows, (size_t)GRID_MAX_COLS * GRID_MAX_ROWS * GRID_CELL_BYTES);
 	int err;
 
 	*found = false;
-	buf_init(&rows, (size_t)GRID_MAX_COLS * GRID_MAX_ROWS * GRID_CELL_BYTES);
 	draw(s);
 	err = grid_text(s->grid, &rows);
 	if (!err)
 		*found = rows.data && strstr(rows.data, text);
-	buf_release(&rows);
 	return err;
 }
 

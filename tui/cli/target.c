@@ -328,8 +328,7 @@ static int by_container(struct target_search *s, const char *name, const char *o
 {
 	struct ids ids = {0};
 	size_t nr = match_container(s, name, &ids);
-	struct buf b = {.max = 1024};
-	int status;
+	SCOPED_BUF(b, 1024);
 
 	if (nr == 1)
 		return take_all(s, option, name);
@@ -340,18 +339,15 @@ static int by_container(struct target_search *s, const char *name, const char *o
 			      option, name);
 	for (size_t i = 0; i < ids.nr; i++)
 		buf_printf(&b, "%s%.12s", i ? ", " : "", ids.id[i]);
-	status = refuse(s, EXIT_USAGE, "%s%.200s: several containers match: %s; give one id",
-			option, name, b.data ? b.data : "");
-	buf_release(&b);
-	return status;
+	return refuse(s, EXIT_USAGE, "%s%.200s: several containers match: %s; give one id", option,
+		      name, b.data ? b.data : "");
 }
 
 static int several(struct target_search *s, const char *name)
 {
 	const struct target_process *first = &s->list.list[s->set.at[0]];
 	bool same = true;
-	struct buf b = {.max = 1024};
-	int status;
+	SCOPED_BUF(b, 1024);
 
 	for (size_t i = 0; i < s->set.nr; i++) {
 		const struct target_process *p = &s->list.list[s->set.at[i]];
@@ -362,12 +358,10 @@ static int several(struct target_search *s, const char *name)
 		else if (i == LISTED_MAX)
 			buf_puts(&b, ", ...");
 	}
-	status =
-	    refuse(s, EXIT_USAGE, "%.100s: %zu processes match: %s; give one of these pids%s%s%s",
-		   name, s->set.nr, b.data ? b.data : "", same ? ", or -n " : "",
-		   same ? first->comm : "", same ? " for all of them" : "");
-	buf_release(&b);
-	return status;
+	return refuse(s, EXIT_USAGE,
+		      "%.100s: %zu processes match: %s; give one of these pids%s%s%s", name,
+		      s->set.nr, b.data ? b.data : "", same ? ", or -n " : "",
+		      same ? first->comm : "", same ? " for all of them" : "");
 }
 
 static int nothing_named(struct target_search *s, const char *name)

@@ -43,14 +43,13 @@ static void put_row(struct buf *out, const char *left, const char *text)
 
 static void put_option(struct buf *out, const struct option_row *row)
 {
-	struct buf left = {.max = 256};
+	SCOPED_BUF(left, 256);
 
 	if (row->letter)
 		buf_printf(&left, "-%c, ", row->letter);
 	buf_printf(&left, "--%s%s%s", row->name, row->value ? " " : "",
 		   row->value ? row->value : "");
 	put_row(out, left.data ? left.data : row->name, row->help);
-	buf_release(&left);
 }
 
 /* Append the options that one of the forms uses, below the headings of their groups. */

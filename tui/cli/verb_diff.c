@@ -24,7 +24,7 @@ static void put_measured(struct buf *line, struct model *m, bool programs)
 
 static int refuse(const struct options *o, struct replay *const r[2], bool programs)
 {
-	struct buf line = {.max = MAX_LINE};
+	SCOPED_BUF(line, MAX_LINE);
 
 	buf_puts(&line, programs ? "diff: the sessions are of different programs: "
 				 : "diff: no operation was measured in both sessions: ");
@@ -35,7 +35,6 @@ static int refuse(const struct options *o, struct replay *const r[2], bool progr
 		put_measured(&line, replay_model(r[i]), programs);
 	}
 	verb_complain(line.data ? line.data : "diff: out of memory");
-	buf_release(&line);
 	return EXIT_NO_ANSWER;
 }
 

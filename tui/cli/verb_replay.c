@@ -272,7 +272,7 @@ int verb_script(struct options *o)
 	struct replay *r = NULL;
 	char why[512], *text;
 	size_t n = 0;
-	struct buf out = {.max = SCRIPT_OUTPUT_MAX};
+	SCOPED_BUF(out, SCRIPT_OUTPUT_MAX);
 	int status, err;
 
 	text = read_whole(o->script, &n);
@@ -291,7 +291,6 @@ int verb_script(struct options *o)
 	err = script_session(r, o, text, n, &out);
 	if (out.len)
 		fwrite(out.data, 1, out.len, err == -EINVAL ? stderr : stdout);
-	buf_release(&out);
 	replay_free(r);
 	free(text);
 	return err == -EINVAL ? EXIT_USAGE

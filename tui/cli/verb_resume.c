@@ -69,7 +69,7 @@ static int write_all(int fd, const struct buf *b)
 
 int resume_write(struct replay *r, int fd, char why[RESUME_WHY])
 {
-	struct buf out = {.max = SAVED_DESCENT_MAX_BYTES};
+	SCOPED_BUF(out, SAVED_DESCENT_MAX_BYTES);
 	const char *reason;
 	int status, err;
 
@@ -80,7 +80,6 @@ int resume_write(struct replay *r, int fd, char why[RESUME_WHY])
 	err = write_needed(r, &out);
 	if (!err)
 		err = write_all(fd, &out);
-	buf_release(&out);
 	if (err)
 		snprintf(why, RESUME_WHY, "has a descent that cannot be read: %s", strerror(-err));
 	return err ? EXIT_DAMAGED : EXIT_ANSWERED;
@@ -193,12 +192,11 @@ static int resume_with(struct options *o, const struct buf *bytes,
 
 int verb_resume(struct options *o)
 {
-	struct buf bytes = {.max = SAVED_DESCENT_MAX_BYTES};
+	SCOPED_BUF(bytes, SAVED_DESCENT_MAX_BYTES);
 	int status = read_session(o->files[0], &bytes);
 
 	if (!status)
 		status = resume_with(o, &bytes, verb_descend_live);
-	buf_release(&bytes);
 	return status;
 }
 
@@ -210,7 +208,7 @@ static int go_on_screen(struct options *o, const struct buf *saved)
 
 int resume_on_screen(struct options *o, uint32_t pid, int fd)
 {
-	struct buf bytes = {.max = SAVED_DESCENT_MAX_BYTES};
+	SCOPED_BUF(bytes, SAVED_DESCENT_MAX_BYTES);
 	int err = lseek(fd, 0, SEEK_SET) ? -errno : read_all(fd, &bytes), status = EXIT_NO_ANSWER;
 
 	o->pids[0] = (pid_t)pid;
@@ -219,7 +217,6 @@ int resume_on_screen(struct options *o, uint32_t pid, int fd)
 		fprintf(stderr, "peaktop: resume: cannot read the descent: %s\n", strerror(-err));
 	else
 		status = resume_with(o, &bytes, go_on_screen);
-	buf_release(&bytes);
 	return status;
 }
 

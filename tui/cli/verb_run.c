@@ -61,14 +61,13 @@ bool verb_death(const struct model *m, size_t *next, struct buf *line)
 
 int verb_killed(const struct model *m, int status)
 {
-	struct buf line = {.max = 4096};
+	SCOPED_BUF(line, 4096);
 	size_t next = 0;
 
 	while (verb_death(m, &next, &line)) {
 		verb_complain(line.data);
 		status = status == EXIT_ANSWERED ? EXIT_NO_ANSWER : status;
 	}
-	buf_release(&line);
 	return status;
 }
 
@@ -101,14 +100,13 @@ int output_status(int err)
 
 int verb_help(enum verb verb)
 {
-	struct buf text = {.max = 1 << 16};
+	SCOPED_BUF(text, 1 << 16);
 	int err = usage_text(verb, &text);
 
 	if (!err && fwrite(text.data, 1, text.len, stdout) != text.len)
 		err = -errno;
 	if (!err && fflush(stdout))
 		err = -errno;
-	buf_release(&text);
 	return output_status(err);
 }
 
@@ -142,14 +140,13 @@ static void signals_take(struct verb_loop *l)
 static void show_progress(const struct verb_loop *l, uint64_t now)
 {
 	struct progress p = {.done = -1};
-	struct buf text = {.max = PROGRESS_BYTES};
+	SCOPED_BUF(text, PROGRESS_BYTES);
 
 	if (!progress_due(now))
 		return;
 	l->describe(l->ctx, now, &text, &p);
 	p.text = text.data ? text.data : "";
 	progress_show(&p, now);
-	buf_release(&text);
 }
 
 void verb_loop(struct verb_loop *l)

@@ -154,7 +154,7 @@ static int why_read(struct why *w, const struct options *o)
 static int nothing(const struct why *w, const struct options *o,
 		   const struct slow_list_call *nearest)
 {
-	struct buf line = {.max = 2048};
+	SCOPED_BUF(line, 2048);
 	char at[64];
 
 	if (o->op && !slow_list_has_op(w->calls.list, o->op)) {
@@ -174,7 +174,6 @@ static int nothing(const struct why *w, const struct options *o,
 		buf_puts(&line, "why: no slow call of this operation was kept");
 	}
 	verb_complain(line.data ? line.data : "why: out of memory");
-	buf_release(&line);
 	return EXIT_NO_ANSWER;
 }
 

@@ -303,15 +303,12 @@ static void parameters_by_code(struct server *s, uint64_t vaddr, struct buf *to)
 static const char *parameters_of(struct server *s, struct module *m,
 				 const struct module_function *f)
 {
-	struct buf text = {.max = PARAMETERS_MAX};
-	const char *kept;
+	SCOPED_BUF(text, PARAMETERS_MAX);
 
 	module_parameters(m, f, s->request.text[0] ? s->request.text : NULL, &text);
 	if (!text.len && !module_identity(m)->is_go)
 		parameters_by_code(s, f->vaddr, &text);
-	kept = keep(s, text.data);
-	buf_release(&text);
-	return kept;
+	return keep(s, text.data);
 }
 
 static struct rec_symbol symbol_at(struct server *s, struct module *m, uint64_t offset)

@@ -196,7 +196,7 @@ int serve_coverage(struct server *s)
 	struct parsed_coverage answer = {.error = 0};
 	struct parsed_share shares[PARSE_MAX_SHARES];
 	struct server_module *m;
-	struct buf text = {.max = CODEC_MAX_TEXT};
+	SCOPED_BUF(text, CODEC_MAX_TEXT);
 	int ret = 0;
 
 	m = server_coverage(s, r->cursor == 0, &answer.error, &answer.reason);
@@ -212,7 +212,5 @@ int serve_coverage(struct server *s)
 		answer.error = ret;
 		answer.reason = module_error_text(ret);
 	}
-	ret = server_answer(s, PARSED_COVERAGE, &answer);
-	buf_release(&text);
-	return ret;
+	return server_answer(s, PARSED_COVERAGE, &answer);
 }

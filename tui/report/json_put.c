@@ -16,12 +16,10 @@ void json_fail(void)
 json_t *json_text(const char *s, size_t most)
 {
 	json_t *json = NULL;
-	struct buf b;
+	SCOPED_BUF(b, most * SANITISE_MAX_GROWTH + 64);
 
-	buf_init(&b, most * SANITISE_MAX_GROWTH + 64);
 	if (!sanitise_append(&b, s, strnlen(s, most)))
 		json = json_stringn(b.data ? b.data : "", b.len);
-	buf_release(&b);
 	return json;
 }
 

@@ -289,7 +289,7 @@ void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 {
 	uint64_t *busy = times_of_lines(p, WAIT_NO_REST),
 		 *perhaps = times_of_lines(p, WAIT_PERHAPS_REST);
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	put_rest(&line, p->chains, a);
 	if (perhaps)
@@ -297,7 +297,6 @@ void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 	if (busy)
 		put_busiest(&line, p, busy);
 	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
-	buf_release(&line);
 	free(busy);
 	free(perhaps);
 }

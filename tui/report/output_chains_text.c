@@ -12,19 +12,18 @@ enum { MAX_OUTPUT = 16 << 20, MAX_STARTED = 5 };
 
 static void put_calls(struct buf *out, const struct wait_report *r, unsigned int columns)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	wait_calls_words(&line, r);
 	if (line.len && !line.err)
 		words_wrap(out, line.data, columns, "Calls:    ", 10);
-	buf_release(&line);
 }
 
 void wait_observed_lines(struct buf *out, const struct wait_report *r,
 			 const struct output_options *o)
 {
 	struct waits_stats s;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!r->waits)
 		return;
@@ -40,7 +39,6 @@ void wait_observed_lines(struct buf *out, const struct wait_report *r,
 		words_wrap(out, line.data, output_columns(o), "  ", 4);
 		buf_reset(&line);
 	}
-	buf_release(&line);
 }
 
 static void put_started(struct buf *out, const struct wait_report *r, uint64_t total_ns,
@@ -48,7 +46,7 @@ static void put_started(struct buf *out, const struct wait_report *r, uint64_t t
 {
 	struct waits_started started[MAX_STARTED];
 	uint32_t nr = waits_started(r->waits, started, MAX_STARTED);
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	while (nr && (double)started[nr - 1].ns < LEAST * (double)total_ns)
 		nr--;
@@ -60,7 +58,6 @@ static void put_started(struct buf *out, const struct wait_report *r, uint64_t t
 		buf_printf(&line, " %u %s", started[i].tid, format_time(started[i].ns).s);
 	}
 	words_wrap(out, line.err ? "" : line.data, columns, "Started and not waited for: ", 2);
-	buf_release(&line);
 }
 
 /* Append the tree and the account; joins what is alike in *chains. */
@@ -93,7 +90,7 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 {
 	struct waits_chains chains = {0};
 	struct waits_account account = {.wall = 0};
-	struct buf out = {.max = MAX_OUTPUT};
+	SCOPED_BUF(out, MAX_OUTPUT);
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 
 	if (r->waits)
@@ -102,10 +99,8 @@ int output_chains_text(const struct wait_report *r, const struct output_options 
 	if (!err && r->waits)
 		put_started(&out, r, chains.total_ns, output_columns(o));
 	waits_chains_release(&chains);
-	if (err) {
-		buf_release(&out);
+	if (err)
 		return err;
-	}
 	wait_observed_lines(&out, r, o);
 	output_text_state(&out, r->model, o);
 	return output_text_write(&out, f);
@@ -116,7 +111,7 @@ int output_chains_of_text(const struct wait_report *r, const struct waits_lane *
 {
 	struct waits_chains chains = {0};
 	struct waits_account account = {.wall = 0};
-	struct buf out = {.max = MAX_OUTPUT};
+	SCOPED_BUF(out, MAX_OUTPUT);
 	int err = r->waits ? waits_chains_of(r->waits, lane->tid, lane->start_ns, &chains, &account)
 			   : -ENOENT;
 
@@ -126,7 +121,6 @@ int output_chains_of_text(const struct wait_report *r, const struct waits_lane *
 		buf_reset(&out);
 		buf_printf(&out, "task %u is not in the newest window of observation\n", lane->tid);
 	} else if (err) {
-		buf_release(&out);
 		return err;
 	}
 	wait_observed_lines(&out, r, o);

@@ -119,13 +119,12 @@ static void put_line(void *ctx, const struct wait_line *l)
 	const struct printer *p = ctx;
 	unsigned int indent = FIGURES + indent_of(l->depth);
 	char blank[FIGURES + 4 * DEEP];
-	struct buf first = {.max = MAX_OUTPUT};
+	SCOPED_BUF(first, MAX_OUTPUT);
 
 	put_figures(&first, p, l->ns, l->count);
 	buf_printf(&first, "%*s", (int)indent_of(l->depth), "");
 	if (!first.err)
 		words_wrap(p->out, l->words, p->columns, first.data, indent + 2);
-	buf_release(&first);
 	snprintf(blank, sizeof(blank), "%*s", (int)indent + 2, "");
 	if (l->stack[0])
 		words_wrap(p->out, l->stack, p->columns, blank, indent + 4);
@@ -153,10 +152,9 @@ static void give_node(const struct printer *p, uint32_t i, unsigned int depth)
 	const struct waits_node *n = &p->chains->nodes[i],
 				*parent = n->parent == i ? NULL : &p->chains->nodes[n->parent];
 	struct wait_line l = {.depth = depth, .node = i, .ns = p->ns[i], .count = n->count};
-	struct buf words, stack;
+	SCOPED_BUF(words, MAX_OUTPUT);
+	SCOPED_BUF(stack, MAX_OUTPUT);
 
-	buf_init(&words, MAX_OUTPUT);
-	buf_init(&stack, MAX_OUTPUT);
 	if (depth && chains_is_other_task(n, parent))
 		chains_put_task(&words, &n->layer);
 	if (chains_is_joined(p, i)) {
@@ -170,8 +168,6 @@ static void give_node(const struct printer *p, uint32_t i, unsigned int depth)
 	l.words = words.data && !words.err ? words.data : "";
 	l.stack = stack.data && !stack.err ? stack.data : "";
 	p->give(p->ctx, &l);
-	buf_release(&words);
-	buf_release(&stack);
 }
 
 static void give_others(const struct printer *p, uint64_t ns, unsigned int depth)
@@ -385,7 +381,7 @@ static int put_threads(struct printer *p)
 	uint32_t nr_threads, small = 0;
 	struct thread *threads = threads_of(p, &nr_threads);
 	uint64_t rest = 0, busy = 0;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!threads)
 		return -ENOMEM;
@@ -412,7 +408,6 @@ static int put_threads(struct printer *p)
 		words_wrap(p->out, line.err ? "" : line.data, p->columns,
 			   small == 1 ? "1 more thread: " : "more threads: ", 2);
 	}
-	buf_release(&line);
 	free(threads);
 	return 0;
 }

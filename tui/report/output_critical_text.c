@@ -35,12 +35,11 @@ static int by_slack(const void *a, const void *b, void *states)
 static void put_row(struct buf *out, const struct wait_report *r, uint32_t state,
 		    const char *figures, unsigned int columns)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	wait_state_label(&line, r, state);
 	words_wrap(out, line.err ? "" : line.data, columns, figures,
 		   (unsigned int)strlen(figures) + 2);
-	buf_release(&line);
 }
 
 static void put_states(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
@@ -130,7 +129,7 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 {
 	struct critical_path *p = &c->path;
 	unsigned int shown = 0;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	char figures[192];
 
 	if (p->nr_edges)
@@ -151,7 +150,6 @@ static void put_edges(struct buf *out, const struct wait_report *r, struct waits
 		words_wrap(out, line.err ? "" : line.data, columns, figures,
 			   (unsigned int)strlen(figures) + 2);
 	}
-	buf_release(&line);
 }
 
 /* "C 502 " */
@@ -167,7 +165,7 @@ static void put_queues(struct buf *out, const struct wait_report *r, unsigned in
 	struct waits_pressure queue[MAX_QUEUES];
 	uint64_t span;
 	uint32_t nr = waits_pressure(r->waits, queue, MAX_QUEUES, &span);
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	char figures[192];
 
 	for (uint32_t i = 0; i < nr && part(queue[i].ns, span) >= LEAST; i++) {
@@ -189,14 +187,13 @@ static void put_queues(struct buf *out, const struct wait_report *r, unsigned in
 		words_wrap(out, line.err ? "" : line.data, columns, figures,
 			   (unsigned int)strlen(figures) + 2);
 	}
-	buf_release(&line);
 }
 
 static void put_doubts(struct buf *out, const struct wait_report *r, const struct waits_critical *c,
 		       const struct output_options *o)
 {
 	struct waits_stats s;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	waits_stats(r->waits, &s);
 	for (uint32_t i = 0; i < c->nr_warnings; i++) {
@@ -211,20 +208,18 @@ static void put_doubts(struct buf *out, const struct wait_report *r, const struc
 	wait_calls_words(&line, r);
 	if (line.len && !line.err)
 		words_wrap(out, line.data, output_columns(o), "Calls:    ", 10);
-	buf_release(&line);
 }
 
 int output_critical_text(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_critical c = {0};
 	unsigned int columns = output_columns(o);
-	struct buf out, line;
+	struct buf out = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : -ENOENT;
 
 	if (err && err != -ENOENT)
 		return err;
-	buf_init(&out, MAX_OUTPUT);
-	buf_init(&line, MAX_OUTPUT);
 	if (err || !c.path.length_ns) {
 		wait_nothing_words(
 		    &out, r, "no critical path: no thread of the target was seen to do anything",
@@ -245,7 +240,6 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 	}
 	if (r->waits)
 		put_doubts(&out, r, &c, o);
-	buf_release(&line);
 	waits_critical_release(&c);
 	output_text_state(&out, r->model, o);
 	return output_text_write(&out, f);

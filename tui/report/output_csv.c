@@ -16,9 +16,8 @@ static const char header[] =
  * double its quotes. */
 static void put_text(struct buf *out, const char *s)
 {
-	struct buf safe;
+	SCOPED_BUF(safe, NAME_BYTES * SANITISE_MAX_GROWTH + 64);
 
-	buf_init(&safe, NAME_BYTES * SANITISE_MAX_GROWTH + 64);
 	sanitise_append(&safe, s, strnlen(s, NAME_BYTES));
 	if (!safe.data || !strpbrk(safe.data, ",\"\r\n")) {
 		buf_puts(out, safe.data ? safe.data : "");
@@ -29,7 +28,6 @@ static void put_text(struct buf *out, const char *s)
 		buf_putc(out, '"');
 	}
 	buf_putc(out, ',');
-	buf_release(&safe);
 }
 
 static void put_u64(struct buf *out, uint64_t v)

@@ -36,15 +36,13 @@ static void name_kernel(const struct descent_driver *d, struct descent_result *r
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		struct descent_path *p = &r->paths[i];
 		const char *call = p->nr_kernel ? kernel_function(d, &p->kernel[0]) : "";
-		struct buf name;
+		SCOPED_BUF(name, sizeof(p->cause.name));
 		bool below;
 
 		if (p->cause.kind == CAUSE_SIGNAL && p->nr_below) {
-			buf_init(&name, sizeof(p->cause.name));
 			report_function(&name, d, p->below[0].function);
 			snprintf(p->cause.name, sizeof(p->cause.name), "%s",
 				 name.data ? name.data : "");
-			buf_release(&name);
 		}
 		if (p->cause.kind != CAUSE_KERNEL)
 			continue;
@@ -334,7 +332,8 @@ bool report_place(struct buf *out, const char *before, const struct descent_driv
 static bool is_looped(const struct descent_driver *d, const struct descent_path *p,
 		      struct rec_code function)
 {
-	struct buf looped = {.max = NAME_BYTES}, name = {.max = NAME_BYTES};
+	SCOPED_BUF(looped, NAME_BYTES);
+	SCOPED_BUF(name, NAME_BYTES);
 	bool is = false;
 
 	if (p->looped.function.module) {
@@ -342,8 +341,6 @@ static bool is_looped(const struct descent_driver *d, const struct descent_path 
 		report_function(&name, d, function);
 		is = looped.data && name.data && !strcmp(looped.data, name.data);
 	}
-	buf_release(&looped);
-	buf_release(&name);
 	return is;
 }
 

@@ -148,7 +148,7 @@ static json_t *sibling_json(const struct descent_driver *d, const struct descent
 static void put_looped(json_t *o, const struct descent_driver *d, const struct descent_path *p)
 {
 	const struct descent_looped *looped = &p->looped;
-	struct buf text = {.max = TEXT_MAX};
+	SCOPED_BUF(text, TEXT_MAX);
 
 	report_function(&text, d, looped->function);
 	json_put_text(o, "name", text.data);
@@ -166,14 +166,12 @@ static void put_looped(json_t *o, const struct descent_driver *d, const struct d
 	json_put_text(o, "detail", text.data);
 	if (looped->share > 0)
 		json_put_share(o, "share", looped->share);
-	buf_release(&text);
 }
 
 static json_t *cause_json(const struct descent_driver *d, const struct descent_path *p)
 {
 	const struct cause *c = &p->cause;
 	json_t *o = json_object();
-	struct buf where;
 	char *end;
 	long long n;
 
@@ -192,14 +190,13 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 		json_put_text(o, "detail", c->detail);
 	} else if (p->nr_pcs) {
 		struct inlined in;
+		SCOPED_BUF(where, TEXT_MAX);
 
 		driver_narrow(d, p, &in);
-		buf_init(&where, TEXT_MAX);
 		if (in.nr ? report_line(&where, "", in.level[in.nr - 1].file,
 					in.level[in.nr - 1].line)
 			  : report_place(&where, "", d, p->pcs[0].place))
 			json_put_text(o, "detail", where.data);
-		buf_release(&where);
 	}
 	return o;
 }
@@ -399,7 +396,7 @@ static void put_note(json_t *notes, struct buf *text)
 static void put_notes(json_t *notes, const struct descend_report *r, const struct op *op,
 		      const struct descent_result *result)
 {
-	struct buf line = {.max = NAME_MAX_BYTES};
+	SCOPED_BUF(line, NAME_MAX_BYTES);
 
 	if (result->refused[0]) {
 		buf_printf(&line, "no answer, because its figures contradict each other: %s",
@@ -414,7 +411,6 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 		put_note(notes, &line);
 	if (report_left(&line, op))
 		put_note(notes, &line);
-	buf_release(&line);
 }
 
 json_t *report_paths_json(const struct descend_report *r, const struct descent_result *result)
@@ -478,7 +474,7 @@ static json_t *document(const struct descend_report *r, const struct output_opti
 int output_descend_json(const struct descend_report *r, const struct output_options *opt, FILE *f)
 {
 	const struct descend_report first = report_first_part(r);
-	struct buf note = {.max = NAME_MAX_BYTES};
+	SCOPED_BUF(note, NAME_MAX_BYTES);
 	struct descent_result result;
 	json_t *json;
 	int err = report_result(&first, &result);
@@ -489,7 +485,6 @@ int output_descend_json(const struct descend_report *r, const struct output_opti
 	report_put_parts_json(json, r);
 	if (report_lacks_parts(&note, r))
 		put_note(json_object_get(json, "notes"), &note);
-	buf_release(&note);
 	err = json_write(json, JSON_LINE, f);
 	descent_result_release(&result);
 	return err;

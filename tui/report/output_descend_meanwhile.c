@@ -206,7 +206,7 @@ static bool common_path(const struct waits_chains *c, const struct waits_layer *
 static void put_where(struct buf *out, const struct wait_report *r, const struct waits_chains *c,
 		      const struct waits_layer *l)
 {
-	struct buf stack = {.max = MAX_OUTPUT};
+	SCOPED_BUF(stack, MAX_OUTPUT);
 	struct waits_layer run = *l;
 	struct trace path;
 
@@ -219,7 +219,6 @@ static void put_where(struct buf *out, const struct wait_report *r, const struct
 	wait_stack_words(&stack, r, l);
 	if (stack.len)
 		buf_printf(out, " (%s)", stack.data);
-	buf_release(&stack);
 }
 
 /* Is it known what the task did? */

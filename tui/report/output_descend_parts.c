@@ -99,7 +99,7 @@ static void put_path(struct buf *out, const struct descend_report *part,
 		     const struct descent_result *result, const struct descent_path *p)
 {
 	unsigned int named = report_frames_named(result, p);
-	struct buf place = {.max = MAX_OUTPUT};
+	SCOPED_BUF(place, MAX_OUTPUT);
 
 	for (unsigned int i = 1; i < named; i++) {
 		i = 1 + report_frame_between(out, i - 1, named - 1);
@@ -109,7 +109,6 @@ static void put_path(struct buf *out, const struct descend_report *part,
 	report_path_cause(out, part->driver, p);
 	if (report_where(&place, part->driver, p))
 		buf_printf(out, ", mostly %s", place.data);
-	buf_release(&place);
 }
 
 /* Append a cause of which `share` of the part's time is. */
@@ -127,12 +126,14 @@ static void put_paths(struct buf *out, const struct descend_report *part,
 {
 	const struct descent_path *first = result->paths, *p;
 	bool host = cause_of_host(first->cause.kind), other = false;
-	struct buf one = {.max = MAX_OUTPUT}, two = {.max = MAX_OUTPUT}, more = {.max = MAX_OUTPUT};
+	SCOPED_BUF(one, MAX_OUTPUT);
+	SCOPED_BUF(two, MAX_OUTPUT);
+	SCOPED_BUF(more, MAX_OUTPUT);
 	double share = first->share, second = 0;
 
 	put_path(&one, part, result, first);
 	for (p = first + 1; p < first + result->nr_paths; p++) {
-		struct buf text = {.max = MAX_OUTPUT};
+		SCOPED_BUF(text, MAX_OUTPUT);
 
 		put_path(&text, part, result, p);
 		if (text.data && one.data && !strcmp(text.data, one.data)) {
@@ -147,7 +148,6 @@ static void put_paths(struct buf *out, const struct descend_report *part,
 			buf_puts(&two, text.data);
 			second = p->share;
 		}
-		buf_release(&text);
 	}
 	buf_puts(out, one.data ? one.data : "");
 	if (two.data) {
@@ -156,9 +156,6 @@ static void put_paths(struct buf *out, const struct descend_report *part,
 	}
 	buf_puts(out, more.data ? more.data : "");
 	out->err = out->err ?: one.err ?: two.err ?: more.err;
-	buf_release(&one);
-	buf_release(&two);
-	buf_release(&more);
 }
 
 /* What takes the time of a part. */
@@ -203,7 +200,7 @@ void report_part_answer(struct buf *out, const struct descend_report *r, uint32_
 /* The number of columns that report_part_calls() takes at most. */
 static unsigned int calls_columns(const struct rec_parts *parts)
 {
-	struct buf text = {.max = MAX_OUTPUT};
+	SCOPED_BUF(text, MAX_OUTPUT);
 	size_t most = 0;
 
 	for (uint32_t i = 0; i < parts->nr_parts; i++) {
@@ -211,7 +208,6 @@ static unsigned int calls_columns(const struct rec_parts *parts)
 		report_part_calls(&text, parts, &parts->parts[i]);
 		most = text.len > most ? text.len : most;
 	}
-	buf_release(&text);
 	return (unsigned int)most;
 }
 
@@ -220,7 +216,8 @@ static void put_row(struct buf *out, const struct descend_report *r, const struc
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
 	const struct rec_part *p = &parts->parts[number - 1];
-	struct buf begin = {.max = MAX_OUTPUT}, text = {.max = MAX_OUTPUT};
+	SCOPED_BUF(begin, MAX_OUTPUT);
+	SCOPED_BUF(text, MAX_OUTPUT);
 	unsigned int columns = calls_columns(parts);
 
 	report_part_calls(&text, parts, p);
@@ -230,8 +227,6 @@ static void put_row(struct buf *out, const struct descend_report *r, const struc
 	buf_reset(&text);
 	report_part_answer(&text, r, number);
 	output_wrap(out, &text, o, begin.data ? begin.data : "", SHARE_COLUMNS + columns + 2);
-	buf_release(&begin);
-	buf_release(&text);
 }
 
 void report_put_parts(struct buf *out, const struct descend_report *r,

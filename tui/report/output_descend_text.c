@@ -23,7 +23,7 @@ static void put_path(struct buf *out, const struct descend_report *r,
 {
 	unsigned int named = report_frames_named(result, p);
 	const struct descent_fnode *last = &result->nodes[p->frames[named - 1]];
-	struct buf place;
+	SCOPED_BUF(place, NAME_BYTES * 4);
 
 	for (unsigned int i = 0; i < named; i++) {
 		i = report_frame_between(out, i, named);
@@ -32,10 +32,8 @@ static void put_path(struct buf *out, const struct descend_report *r,
 	report_place(out, " at ", r->driver, last->site);
 	buf_puts(out, ", ");
 	report_path_cause(out, r->driver, p);
-	buf_init(&place, NAME_BYTES * 4);
 	if (report_where(&place, r->driver, p))
 		buf_printf(out, ", mostly %s", place.data);
-	buf_release(&place);
 	report_put_meanwhile(out, r, result, p);
 }
 
@@ -286,7 +284,7 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 			 const struct descent_result *result, const struct descent_path *p,
 			 const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!p->nr_siblings)
 		return;
@@ -299,14 +297,13 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 			buf_printf(&line, " %s", format_time(n->latency_ns).s);
 	}
 	output_wrap(out, &line, o, "  other callees of the last function: ", 19);
-	buf_release(&line);
 }
 
 /* Append the kernel functions below the last frame: one line. */
 static void put_kernel(struct buf *out, const struct descend_report *r,
 		       const struct descent_path *p, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!p->nr_kernel)
 		return;
@@ -318,14 +315,13 @@ static void put_kernel(struct buf *out, const struct descend_report *r,
 	}
 	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
 	output_wrap(out, &line, o, "  in the kernel: ", 17);
-	buf_release(&line);
 }
 
 /* Append the functions in which CPU samples of the last frame ended: its callees were not timed. */
 static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
 		      const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!p->nr_below)
 		return;
@@ -334,14 +330,13 @@ static void put_below(struct buf *out, const struct descend_report *r, const str
 		report_function(&line, r->driver, p->below[i].function);
 	}
 	output_wrap(out, &line, o, "  CPU samples: ", 14);
-	buf_release(&line);
 }
 
 /* Append the callers of a system call. */
 static void put_callers(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < result->nr_callers; i++) {
 		const struct descent_callers *c = &result->callers[i];
@@ -358,13 +353,12 @@ static void put_callers(struct buf *out, const struct descend_report *r,
 		buf_printf(out, "  %s ", format_percent_fixed(c->share).s);
 		words_wrap(out, line.err ? "" : line.data, output_columns(o) - 10, "", 2);
 	}
-	buf_release(&line);
 }
 
 static void put_paths(struct buf *out, const struct descend_report *r,
 		      const struct descent_result *result, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct descent_path *p = &result->paths[i];
@@ -389,7 +383,6 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 	}
 	put_callers(out, r, result, o);
 	report_sampled_table(r, result, out);
-	buf_release(&line);
 }
 
 /* Returns true if a part of the time that has no named cause is large enough to be one. */
@@ -406,7 +399,7 @@ static void put_status(struct buf *out, const struct descend_report *r,
 		       const struct descent_result *result, const struct output_options *o)
 {
 	struct descent_progress now = {0};
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (result->status == DESCENT_IN_PROGRESS && !driver_over(r->driver))
 		descent_progress(driver_descent(r->driver), &now);
@@ -426,12 +419,11 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	    &line, ", %s of their time explained",
 	    format_percent(result->status == DESCENT_PARTLY ? result->named : result->explained).s);
 	if (!result->refused[0] && (result->status == DESCENT_PARTLY || lacks_a_part(result))) {
-		struct buf missing = {.max = MAX_OUTPUT};
+		SCOPED_BUF(missing, MAX_OUTPUT);
 
 		report_missing(r, result, &missing);
 		if (missing.len)
 			buf_printf(&line, "; missing: %s", missing.data);
-		buf_release(&missing);
 	}
 	if (result->change[0]) {
 		buf_puts(&line, "; ");
@@ -439,14 +431,12 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	}
 	buf_putc(out, '\n');
 	output_wrap(out, &line, o, "Status: ", 8);
-	buf_release(&line);
-	buf_init(&line, MAX_OUTPUT);
+	buf_reset(&line);
 	if (report_lacks_waits(&line, r, result))
 		output_wrap(out, &line, o, "Note:   ", 8);
 	buf_reset(&line);
 	if (report_left(&line, model_op_peaks(r->model, r->op)))
 		output_wrap(out, &line, o, "Left:   ", 8);
-	buf_release(&line);
 }
 
 /* Append the answer about one range of calls; `number`: of the part, 0: there are none. */
@@ -454,7 +444,7 @@ static int put_answer(struct buf *out, const struct descend_report *r,
 		      const struct output_options *o, uint32_t number)
 {
 	struct descent_result result;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	int err = report_result(r, &result);
 
 	if (err)
@@ -463,7 +453,6 @@ static int put_answer(struct buf *out, const struct descend_report *r,
 		buf_printf(&line, "Part %u: ", number);
 	output_descend_sentence(r, &line);
 	output_wrap(out, &line, o, "", 0);
-	buf_release(&line);
 	put_paths(out, r, &result, o);
 	put_status(out, r, &result, o);
 	descent_result_release(&result);
@@ -489,13 +478,13 @@ static int put_parts(struct buf *out, const struct descend_report *r,
 
 int output_descend_text(const struct descend_report *r, const struct output_options *o, FILE *f)
 {
-	struct buf out = {.max = MAX_OUTPUT}, line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(out, MAX_OUTPUT);
+	SCOPED_BUF(line, MAX_OUTPUT);
 	int err;
 
 	err = report_has_parts(r) ? put_parts(&out, r, o) : put_answer(&out, r, o, 0);
 	if (report_lacks_parts(&line, r))
 		output_wrap(&out, &line, o, "Parts:  ", 8);
-	buf_release(&line);
 	output_text_state(&out, r->model, o);
 	out.err = out.err ?: err;
 	return output_text_write(&out, f);

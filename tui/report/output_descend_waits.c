@@ -230,7 +230,7 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 		     const struct output_options *o)
 {
 	const struct hop *h = driver_wait(r->driver, result, p);
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!h)
 		return;
@@ -249,7 +249,6 @@ static void put_wait(struct buf *out, const struct descend_report *r,
 	buf_printf(&line, "; %s %s, %s", format_count(h->count).s, h->count == 1 ? "wait" : "waits",
 		   format_time(h->ns).s);
 	output_wrap(out, &line, o, "  waits in: ", 12);
-	buf_release(&line);
 }
 
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,

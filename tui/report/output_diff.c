@@ -24,7 +24,7 @@ static void put_side(struct buf *out, const struct diff_report *r, const struct 
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct op *op = side[i];
 		double covered;
-		struct buf line = {.max = MAX_REASON};
+		SCOPED_BUF(line, MAX_REASON);
 
 		if (!op) {
 			buf_puts(&line, "no call");
@@ -44,7 +44,6 @@ static void put_side(struct buf *out, const struct diff_report *r, const struct 
 					   format_percent(op->share_seen).s);
 		}
 		output_wrap(out, &line, o, i ? "    after:  " : "    before: ", 12);
-		buf_release(&line);
 	}
 }
 
@@ -53,7 +52,7 @@ static void put_changed(struct buf *out, const struct diff_report *r, const stru
 {
 	const char *name = name_of(p->after ? p->after : p->before);
 	const struct compare_pair *c = p->compared;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	buf_putc(out, '\n');
 	sanitise_puts(&line, name);
@@ -63,7 +62,6 @@ static void put_changed(struct buf *out, const struct diff_report *r, const stru
 		compare_reason_words(&line, &c->reason[i], r->diff->result.rates);
 		output_wrap(out, &line, o, "  - ", 4);
 	}
-	buf_release(&line);
 	put_side(out, r, p, o);
 }
 
@@ -72,7 +70,7 @@ static void put_names(struct buf *out, const struct diff *d, enum compare_verdic
 		      const char *first, const struct output_options *o)
 {
 	unsigned int nr = 0;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < d->result.nr; i++) {
 		const struct diff_pair *p = &d->pair[i];
@@ -85,7 +83,6 @@ static void put_names(struct buf *out, const struct diff *d, enum compare_verdic
 	}
 	if (nr)
 		output_wrap(out, &line, o, first, 4);
-	buf_release(&line);
 }
 
 static const char *const omission_texts[DIFF_REASONS] = {
@@ -98,7 +95,7 @@ static void put_omitted(struct buf *out, const struct diff *d, enum diff_left_ou
 			const struct output_options *o)
 {
 	unsigned int nr = 0;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < d->nr_omitted; i++) {
 		const char *name = name_of(d->omitted[i].op);
@@ -110,7 +107,6 @@ static void put_omitted(struct buf *out, const struct diff *d, enum diff_left_ou
 	}
 	if (nr)
 		output_wrap(out, &line, o, omission_texts[why], 4);
-	buf_release(&line);
 }
 
 int output_diff_text(const struct diff_report *r, const struct output_options *o, FILE *f)
@@ -174,13 +170,12 @@ static json_t *reason_json(const struct compare_reason *reason, bool rates)
 {
 	const char *unit = !is_of_calls(reason->kind) ? "share" : rates ? "rate_hz" : "calls";
 	json_t *o = json_object();
-	struct buf words = {.max = MAX_REASON};
+	SCOPED_BUF(words, MAX_REASON);
 	char key[32];
 
 	compare_reason_words(&words, reason, rates);
 	json_put(o, "kind", json_string(kinds[reason->kind]));
 	json_put_text(o, "text", words.data);
-	buf_release(&words);
 	if (!is_of_calls(reason->kind) && reason->kind != COMPARE_SHAPE)
 		json_put_u64(o, "mode_ns", reason->mode_ns);
 	if (reason->kind == COMPARE_PEAK_MOVED)

@@ -72,7 +72,7 @@ static void put_box(struct flame *f, uint32_t i)
 	unsigned int from = (unsigned int)((double)f->start[i] * scale + 0.5),
 		     to = (unsigned int)((double)(f->start[i] + n->total_ns) * scale + 0.5), x;
 	char *row = f->cell + (size_t)f->depth[i] * f->columns;
-	struct buf label = {.max = LABEL};
+	SCOPED_BUF(label, LABEL);
 
 	to = to < f->columns ? to : f->columns;
 	if (to <= from)
@@ -91,7 +91,6 @@ static void put_box(struct flame *f, uint32_t i)
 	}
 	if (f->depth[i] + 1 > f->rows)
 		f->rows = f->depth[i] + 1;
-	buf_release(&label);
 }
 
 static void put_boxes(struct flame *f)
@@ -153,7 +152,7 @@ static void flame_release(struct flame *f)
 static void put_head(struct buf *out, const struct flame *f)
 {
 	uint64_t rest = f->chains->total_ns - f->total_ns;
-	struct buf line = {.max = LABEL};
+	SCOPED_BUF(line, LABEL);
 
 	buf_printf(&line,
 		   "%s of the threads of the target as the width, who waited for whom from top to "
@@ -163,7 +162,6 @@ static void put_head(struct buf *out, const struct flame *f)
 		buf_printf(&line, "; %s idle or in a timed sleep is left out", format_time(rest).s);
 	words_wrap(out, line.err ? "" : line.data, f->columns, "", 0);
 	buf_putc(out, '\n');
-	buf_release(&line);
 }
 
 static int put_flame(struct buf *out, const struct wait_report *r,
@@ -191,7 +189,7 @@ static int put_flame(struct buf *out, const struct wait_report *r,
 int output_flame_text(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
 	struct waits_chains chains = {0};
-	struct buf out = {.max = MAX_OUTPUT};
+	SCOPED_BUF(out, MAX_OUTPUT);
 	int err = r->waits ? waits_chains(r->waits, &chains) : 0;
 
 	err = err ? err : waits_chains_join(&chains, WAITS_BY_THREAD);
@@ -201,10 +199,8 @@ int output_flame_text(const struct wait_report *r, const struct output_options *
 		wait_nothing_words(&out, r, "no thread of the target was observed",
 				   output_columns(o));
 	waits_chains_release(&chains);
-	if (err) {
-		buf_release(&out);
+	if (err)
 		return err;
-	}
 	buf_putc(&out, '\n');
 	wait_observed_lines(&out, r, o);
 	return output_text_write(&out, f);

@@ -129,13 +129,10 @@ static json_t *lost_json(const struct rec_loss *l)
 
 static json_t *phases_note(const struct rec_phases *p)
 {
-	json_t *note;
-	struct buf b = {.max = 1 << 16};
+	SCOPED_BUF(b, 1 << 16);
 
 	words_phases(&b, p);
-	note = text(b.data && !b.err ? b.data : "only phases are counted");
-	buf_release(&b);
-	return note;
+	return text(b.data && !b.err ? b.data : "only phases are counted");
 }
 
 static json_t *phases_json(const struct rec_phases *p)

@@ -345,7 +345,7 @@ static json_t *wait_json(const struct rec_thread_snapshot *snapshot)
 {
 	json_t *o = json_object();
 	struct cause cause;
-	struct buf text = {.max = TEXT_MAX};
+	SCOPED_BUF(text, TEXT_MAX);
 
 	cause_of_sleep(&snapshot->sleep, snapshot->kernel, &cause);
 	json_put(o, "kind", json_string(cause_kind_text(cause.kind)));
@@ -354,7 +354,6 @@ static json_t *wait_json(const struct rec_thread_snapshot *snapshot)
 		put_hex(o, "lock", snapshot->sleep.args[0]);
 	open_report_wait(&text, snapshot);
 	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len));
-	buf_release(&text);
 	return o;
 }
 

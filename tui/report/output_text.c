@@ -17,7 +17,7 @@ enum {
 /* Append `s`, sanitised, padded or cut with a mark to `columns` (0: neither). */
 static void put_cell(struct buf *out, const char *s, unsigned int columns)
 {
-	struct buf safe = {.max = MAX_OUTPUT};
+	SCOPED_BUF(safe, MAX_OUTPUT);
 	size_t n;
 
 	if (sanitise_append(&safe, s, strnlen(s, 64 << 10))) {
@@ -33,7 +33,6 @@ static void put_cell(struct buf *out, const char *s, unsigned int columns)
 	buf_puts(out, safe.data);
 	if (columns && text_columns(safe.data) < columns)
 		buf_printf(out, "%*s", (int)(columns - text_columns(safe.data)), "");
-	buf_release(&safe);
 }
 
 /* --- what was measured, and what it cost */
@@ -52,7 +51,7 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 {
 	size_t nr = model_nr_targets(m), i;
 	const struct rec_target *t;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (i = 0; i < nr && i < 8; i++) {
 		t = model_target(m, i);
@@ -71,7 +70,6 @@ static void put_targets(struct buf *out, const struct model *m, const struct out
 	buf_printf(&line, "%s%s", nr ? ", " : "",
 		   format_time(o->elapsed_ns ? o->elapsed_ns : model_elapsed_ns(m)).s);
 	output_wrap(out, &line, o, "Target: ", 8);
-	buf_release(&line);
 }
 
 static void put_cost(struct buf *out, const struct model *m, const struct output_options *o)
@@ -82,7 +80,7 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	const struct rec_loss *l = model_loss(m) ? model_loss(m) : &no_loss;
 	const struct rec_meta *meta = model_meta(m);
 	double host = output_cost_host_percent(c) / 100;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	size_t before;
 
 	if (c->allowed_ns && meta)
@@ -106,12 +104,11 @@ static void put_cost(struct buf *out, const struct model *m, const struct output
 	buf_reset(&line);
 	words_loss(&line, l);
 	output_wrap(out, &line, o, "Lost:   ", 8);
-	buf_release(&line);
 }
 
 static void put_notes(struct buf *out, const struct model *m, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (size_t i = 0; i < model_nr_notes(m); i++) {
 		if (o->said_errors && model_note(m, i)->level == NOTE_ERROR)
@@ -125,7 +122,6 @@ static void put_notes(struct buf *out, const struct model *m, const struct outpu
 		words_phases(&line, model_phases(m));
 		output_wrap(out, &line, o, "Note:   ", 8);
 	}
-	buf_release(&line);
 }
 
 /* --- the table of operations */
@@ -153,7 +149,7 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 {
 	const struct profile *p = &op->total;
 	unsigned int room = columns - TABLE_FIGURES - (with_open ? FORMAT_TIME_WIDTH + 1 : 0);
-	struct buf name = {.max = MAX_OUTPUT};
+	SCOPED_BUF(name, MAX_OUTPUT);
 
 	put_calls(out, op, elapsed);
 	buf_printf(out, "%s ",
@@ -174,7 +170,6 @@ static void put_row(struct buf *out, struct model *m, const struct op *op, doubl
 		buf_printf(out, "%7s ", "-");
 	words_op_name(&name, m, op);
 	put_cell(out, name.data ? name.data : "", room);
-	buf_release(&name);
 	while (out->len && out->data[out->len - 1] == ' ')
 		out->data[--out->len] = '\0';
 	buf_putc(out, '\n');
@@ -205,7 +200,7 @@ static void put_table(struct buf *out, struct model *m, const struct op **ops, s
 static void put_peak(struct buf *out, struct model *m, const struct op *op, const struct peak *p,
 		     const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	char first[32];
 
 	words_peak(&line, p);
@@ -216,7 +211,6 @@ static void put_peak(struct buf *out, struct model *m, const struct op *op, cons
 	words_peak_remarks(&line, m, p, PEAKS_BY_RANK);
 	if (line.len)
 		output_wrap(out, &line, o, "        - ", 10);
-	buf_release(&line);
 }
 
 static void put_op(struct buf *out, struct model *m, const struct op *op,
@@ -228,7 +222,7 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	    .max_rows = 40,
 	    .ascii = o->ascii,
 	};
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	double sure = words_sure_part(op);
 
 	words_op_name(&line, m, op);
@@ -252,7 +246,6 @@ static void put_op(struct buf *out, struct model *m, const struct op *op,
 	words_op_remarks(&line, op);
 	if (line.len)
 		output_wrap(out, &line, o, "- ", 2);
-	buf_release(&line);
 	histogram_append(out, op, &h);
 	for (unsigned int i = 0; i < op->nr_peaks; i++)
 		put_peak(out, m, op, &op->peaks[i], o);
@@ -325,10 +318,9 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 {
 	const struct rec_meta *meta = model_meta(m);
 	const struct rec_check *c;
-	struct buf out, line;
+	SCOPED_BUF(out, MAX_OUTPUT);
+	SCOPED_BUF(line, MAX_OUTPUT);
 
-	buf_init(&out, MAX_OUTPUT);
-	buf_init(&line, MAX_OUTPUT);
 	buf_puts(&out, "Kernel: ");
 	put_cell(&out, meta && meta->kernel[0] ? meta->kernel : "unknown", 0);
 	buf_putc(&out, '\n');
@@ -351,6 +343,5 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 		if (line.len)
 			output_wrap(&out, &line, o, "         ", 9);
 	}
-	buf_release(&line);
 	return output_text_write(&out, f);
 }

@@ -99,7 +99,7 @@ static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t c
 		     const struct output_options *o)
 {
 	double cell_ns = (double)(t->to_ns - t->from_ns) / cells;
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	char scale[64], end[64];
 
 	buf_printf(&line,
@@ -112,7 +112,6 @@ static void put_head(struct buf *out, const struct timeline_shown *t, uint32_t c
 	buf_printf(&line, "%s ran and slept, a letter: woken by that task",
 		   o->ascii ? both_ascii : both_mark);
 	words_wrap(out, line.err ? "" : line.data, output_columns(o), "", 0);
-	buf_release(&line);
 	snprintf(scale, sizeof(scale), "-%s", format_time(t->to_ns - t->from_ns + t->back_ns).s);
 	snprintf(end, sizeof(end), "-%s", format_time(t->back_ns).s);
 	buf_printf(out, "\n%-*s|%s%*s|   run  ready\n", NAME, "  task", scale,
@@ -125,7 +124,7 @@ static void put_links(struct buf *out, const struct wait_report *r, const struct
 		      unsigned int columns)
 {
 	struct lane_waker by[LETTERS];
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	unsigned int nr = 0;
 
 	for (uint32_t i = 0; i < t->nr && i < LETTERS; i++) {
@@ -142,7 +141,6 @@ static void put_links(struct buf *out, const struct wait_report *r, const struct
 	}
 	if (nr && !line.err)
 		words_wrap(out, line.data, columns, "Wakings (who > whom): ", 2);
-	buf_release(&line);
 }
 
 static int put_timeline(struct buf *out, const struct wait_report *r,

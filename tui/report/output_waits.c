@@ -425,13 +425,12 @@ int output_chains_folded(const struct wait_report *r, FILE *f)
 {
 	struct wait_report copy = *r;
 	struct waits_chains chains;
-	struct buf lines, out;
+	SCOPED_BUF(lines, MAX_FOLDED);
+	SCOPED_BUF(out, MAX_FOLDED);
 	int err = waits_chains(r->waits, &chains);
 
 	if (err)
 		return err;
-	buf_init(&lines, MAX_FOLDED);
-	buf_init(&out, MAX_FOLDED);
 	err = waits_folded(&chains, folded_name, &copy, &lines);
 	waits_chains_release(&chains);
 	/* line by line: the sanitiser takes a newline for a control character */
@@ -442,9 +441,5 @@ int output_chains_folded(const struct wait_report *r, FILE *f)
 		buf_putc(&out, '\n');
 		p += n + (p[n] == '\n');
 	}
-	buf_release(&lines);
-	if (!err)
-		return output_text_write(&out, f);
-	buf_release(&out);
-	return err;
+	return err ? err : output_text_write(&out, f);
 }

@@ -31,7 +31,7 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 {
 	json_t *json = output_json_head(r->model, kind, o), *notes = json_object_get(json, "notes");
 	struct waits_stats stats = {0};
-	struct buf b = {.max = MAX_WORDS};
+	SCOPED_BUF(b, MAX_WORDS);
 
 	if (r->waits)
 		waits_stats(r->waits, &stats);
@@ -43,7 +43,6 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 		json_append(notes, json_stringn(b.data, b.len));
 		buf_reset(&b);
 	}
-	buf_release(&b);
 	json_put_u64(json, "observed_ns", stats.observed_ns);
 	json_put_share(json, "share_of_time_observed", wait_share_observed(r, o, &stats));
 	json_put_u64(json, "windows", stats.windows);

@@ -64,7 +64,7 @@ static json_t *frame_json(const struct walk_report *r, const struct walk_node *n
 static json_t *cause_json(const struct walk_report *r, const struct walk_path *p)
 {
 	json_t *o = json_object();
-	struct buf where;
+	SCOPED_BUF(where, TEXT_MAX);
 
 	json_put(o, "kind", json_string(walk_cause_text(p)));
 	json_put_text(o, "name", p->cause.name);
@@ -73,10 +73,8 @@ static json_t *cause_json(const struct walk_report *r, const struct walk_path *p
 	if (p->cause.detail[0]) {
 		json_put_text(o, "detail", p->cause.detail);
 	} else if (p->nr_pcs) {
-		buf_init(&where, TEXT_MAX);
 		if (report_place(&where, "", r->names, p->pcs[0].place))
 			json_put_text(o, "detail", where.data);
-		buf_release(&where);
 	}
 	return o;
 }

@@ -174,7 +174,7 @@ static void put_share(struct buf *out, const struct walk_result *result, const s
 static void put_groups(struct buf *out, const struct walk_report *r,
 		       const struct walk_result *result, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < result->nr_groups; i++) {
 		const struct walk_group *g = &result->groups[i];
@@ -197,7 +197,6 @@ static void put_groups(struct buf *out, const struct walk_report *r,
 			   format_percent(fmax(0, 1 - cpu - queued - sleep)).s);
 		output_wrap(out, &line, o, "  ", 4);
 	}
-	buf_release(&line);
 }
 
 static void put_sentence(struct buf *out, const struct walk_report *r,
@@ -287,7 +286,7 @@ static void put_threads(struct buf *out, const struct walk_result *result,
 static void put_paths(struct buf *out, const struct walk_report *r,
 		      const struct walk_result *result, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	for (unsigned int i = 0; i < result->nr_paths; i++) {
 		const struct walk_path *p = &result->paths[i];
@@ -312,20 +311,18 @@ static void put_paths(struct buf *out, const struct walk_report *r,
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, result, p, k);
 	}
-	buf_release(&line);
 }
 
 int output_walk_text(const struct walk_report *r, const struct output_options *o, FILE *f)
 {
 	struct walk_result result;
 	struct walk_remarks remarks;
-	struct buf out, line;
+	struct buf out = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	int err = walker_result(r->walker, &result);
 
 	if (err)
 		return err;
-	buf_init(&out, MAX_OUTPUT);
-	buf_init(&line, MAX_OUTPUT);
 	put_sentence(&line, r, &result);
 	output_wrap(&out, &line, o, "", 0);
 	buf_reset(&line);
@@ -347,7 +344,6 @@ int output_walk_text(const struct walk_report *r, const struct output_options *o
 		else
 			output_wrap(&out, &line, o, "  ", 2);
 	}
-	buf_release(&line);
 	output_text_state(&out, r->model, o);
 	walk_result_release(&result);
 	return output_text_write(&out, f);

@@ -123,11 +123,10 @@ static unsigned int differences(const struct why_told *t, const struct slow_list
 	if (op)
 		told_differences(t->names, op, c->call, &values);
 	for (unsigned int i = 0; i < values.nr && i < DIFFERENCES; i++) {
-		struct buf line = {.max = TEXT_BYTES};
+		SCOPED_BUF(line, TEXT_BYTES);
 
 		words_value(&line, &values.value[i]);
 		snprintf(text[i], TEXT_BYTES, "%s", line.data ? line.data : "");
-		buf_release(&line);
 	}
 	return values.nr < DIFFERENCES ? values.nr : DIFFERENCES;
 }
@@ -286,7 +285,7 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 {
 	char text[NOT_SEEN][TEXT_BYTES], other[DIFFERENCES][TEXT_BYTES];
 	unsigned int n = not_seen(r->names, c, text);
-	struct buf line = {.max = LINE_MAX_BYTES};
+	SCOPED_BUF(line, LINE_MAX_BYTES);
 	struct why_told t;
 	int err = why_told_init(&t, r->model, r->names, c);
 
@@ -311,7 +310,6 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 		output_wrap(out, &line, o, "Not seen: ", 10);
 	}
 	err = line.err;
-	buf_release(&line);
 	why_told_release(&t);
 	return err;
 }
@@ -320,7 +318,7 @@ static int put_call(struct buf *out, const struct why_report *r, const struct sl
 static void put_left_out(struct buf *out, const struct slow_list_call *c,
 			 const struct output_options *o)
 {
-	struct buf line = {.max = LINE_MAX_BYTES};
+	SCOPED_BUF(line, LINE_MAX_BYTES);
 	const char *name = op_words(c);
 
 	buf_puts(&line, "longer calls in which threads usually wait for work or sleep: ");
@@ -330,7 +328,6 @@ static void put_left_out(struct buf *out, const struct slow_list_call *c,
 	buf_puts(&line, " tells of them");
 	output_wrap(out, &line, o, "Left out: ", 10);
 	out->err = out->err ?: line.err;
-	buf_release(&line);
 }
 
 int output_why_text(const struct why_report *r, const struct output_options *o, FILE *f)

@@ -50,11 +50,10 @@ static void put_if_it_fits(struct buf *out, const char *s, unsigned int *room)
 void progress_line(struct buf *out, const struct progress *p, unsigned int columns)
 {
 	unsigned int room = columns ? columns - 1 : 0, n;
-	struct buf text, left, bar;
+	SCOPED_BUF(text, LINE_MAX_BYTES);
+	SCOPED_BUF(left, LINE_MAX_BYTES);
+	SCOPED_BUF(bar, LINE_MAX_BYTES);
 
-	buf_init(&text, LINE_MAX_BYTES);
-	buf_init(&left, LINE_MAX_BYTES);
-	buf_init(&bar, LINE_MAX_BYTES);
 	sanitise_append(&text, p->text, strnlen(p->text, TEXT_MAX));
 	if (p->left_ns)
 		put_left(&left, p);
@@ -74,7 +73,4 @@ void progress_line(struct buf *out, const struct progress *p, unsigned int colum
 			put_if_it_fits(out, bar.data, &room);
 		put_if_it_fits(out, left.data ? left.data : "", &room);
 	}
-	buf_release(&text);
-	buf_release(&left);
-	buf_release(&bar);
 }

@@ -8,9 +8,8 @@ enum { MAX_NAME = 1 << 16 };
 
 void report_short_name(struct buf *out, const char *name)
 {
-	struct buf b = {.max = MAX_NAME};
+	SCOPED_BUF(b, MAX_NAME);
 
 	short_name(&b, name);
 	sanitise_append(out, b.data ? b.data : "", b.len);
-	buf_release(&b);
 }

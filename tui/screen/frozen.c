@@ -85,7 +85,7 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 	struct peak *peaks = copy(h, op->peaks, op->nr_peaks * sizeof(*op->peaks));
 	struct peak *folded = copy(h, op->folded, op->nr_folded * sizeof(*op->folded));
 	struct frozen_peak *more = arena_alloc(&h->arena, (op->nr_peaks + 1) * sizeof(*more));
-	struct buf text = {.max = REMARKS_MAX};
+	SCOPED_BUF(text, REMARKS_MAX);
 
 	h->pub.op.peaks = peaks;
 	h->pub.peak = more;
@@ -122,7 +122,6 @@ static void copy_peaks(struct holder *h, struct model *m, const struct op *op)
 	buf_reset(&text);
 	words_op_remarks(&text, op);
 	h->pub.remarks = copy_buf(h, &text);
-	buf_release(&text);
 }
 
 struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t number)
@@ -130,7 +129,7 @@ struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t num
 	const struct op *op = model_op_peaks(m, number),
 			*all = m == run ? op : model_op_by_number(run, number);
 	struct holder *h;
-	struct buf name = {.max = REMARKS_MAX};
+	SCOPED_BUF(name, REMARKS_MAX);
 
 	if (!op || !all)
 		return NULL;
@@ -148,7 +147,6 @@ struct frozen_op *frozen_op_new(struct model *run, struct model *m, uint32_t num
 	h->pub.off = *model_layer_off(run, op->layer);
 	words_op_name(&name, m, op);
 	h->pub.name = copy_buf(h, &name);
-	buf_release(&name);
 	h->pub.label = op->label[0] ? copy_text(h, op->label) : h->pub.name;
 	h->pub.placement = copy_text(h, op->placement);
 	h->pub.op.name = h->pub.name;

@@ -52,7 +52,7 @@ void pager_add(struct pager *p, unsigned int role, const char *text)
 
 void pager_wrap(struct pager *p, unsigned int role, const char *text, int columns, int indent)
 {
-	struct buf out = {.max = 65536};
+	SCOPED_BUF(out, 65536);
 	char first[64], *line, *next;
 
 	snprintf(first, sizeof(first), "%*s", indent, "");
@@ -65,7 +65,6 @@ void pager_wrap(struct pager *p, unsigned int role, const char *text, int column
 			pager_add(p, role, line);
 		}
 	}
-	buf_release(&out);
 }
 
 void pager_draw(const struct view *v, struct grid *g, struct rect r)

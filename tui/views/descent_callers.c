@@ -27,7 +27,7 @@ static void path_text(const struct descent_driver *d, const struct descent_calle
 		      size_t n)
 {
 	unsigned int outside = first_outside(c);
-	struct buf b = {.max = 4096};
+	SCOPED_BUF(b, 4096);
 
 	buf_puts(&b, "called by ");
 	put_function(&b, d, &c->frame[outside]);
@@ -42,7 +42,6 @@ static void path_text(const struct descent_driver *d, const struct descent_calle
 		put_function(&b, d, &c->frame[0]);
 	}
 	snprintf(text, n, "%s", b.data ? b.data : "");
-	buf_release(&b);
 }
 
 void caller_rows_of(const struct descent_driver *d, const struct descent_result *r,

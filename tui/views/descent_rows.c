@@ -116,20 +116,18 @@ static void copy_buf(char *out, size_t size, const struct buf *b)
 
 static void short_name(const char *name, char *out)
 {
-	struct buf b = {.max = 16384};
+	SCOPED_BUF(b, 16384);
 
 	report_short_name(&b, name);
 	copy_buf(out, NAME_BYTES, &b);
-	buf_release(&b);
 }
 
 static void name_of(const struct row_builder *t, const struct descent_fnode *n, char *out)
 {
-	struct buf b = {.max = 16384};
+	SCOPED_BUF(b, 16384);
 
 	report_name(&b, t->report, n);
 	copy_buf(out, NAME_BYTES, &b);
-	buf_release(&b);
 }
 
 static const char *state_of(const struct descent_fnode *n)
@@ -148,13 +146,12 @@ static const char *state_of(const struct descent_fnode *n)
 static void remark_of(const struct row_builder *t, const struct descent_fnode *n, char *out)
 {
 	const char *state = state_of(n);
-	struct buf b = {.max = 16384};
+	SCOPED_BUF(b, 16384);
 
 	if (report_inlined_at(&b, "called in ", t->driver, n->site) && state[0])
 		buf_puts(&b, ", ");
 	buf_puts(&b, state);
 	copy_buf(out, REMARK_BYTES, &b);
-	buf_release(&b);
 }
 
 static void place_of(const struct row_builder *t, struct rec_code place, const char **file,
@@ -348,7 +345,7 @@ static void add_paths(struct row_builder *t)
 
 	for (unsigned int i = 0; i < r->nr_paths; i++) {
 		const struct descent_path *p = &r->paths[i];
-		struct buf b = {.max = 4096};
+		SCOPED_BUF(b, 4096);
 
 		report_path_cause(&b, t->driver, p);
 		copy_buf(t->cause[i], CAUSE_BYTES, &b);
@@ -356,7 +353,6 @@ static void add_paths(struct row_builder *t)
 		if (!report_where(&b, t->driver, p))
 			kernel_end(&b, t, p);
 		copy_buf(t->where[i], CAUSE_BYTES, &b);
-		buf_release(&b);
 		t->path[i] = (struct screen_descent_path){
 		    .share = p->share,
 		    .latency_ns = p->latency_ns,
@@ -372,7 +368,7 @@ static void add_paths(struct row_builder *t)
 static void sentence_of(const struct row_builder *t, const char *remark, struct buf *out)
 {
 	const struct rec_descent *ask = driver_asked(t->driver);
-	struct buf lacks = {.max = SENTENCE_BYTES};
+	SCOPED_BUF(lacks, SENTENCE_BYTES);
 
 	if (t->report->told) {
 		buf_puts(out, t->report->told);
@@ -386,7 +382,6 @@ static void sentence_of(const struct row_builder *t, const char *remark, struct 
 		buf_puts(&lacks, "; ");
 		if (report_lacks_waits(&lacks, t->report, t->result) && !lacks.err)
 			buf_append(out, lacks.data, lacks.len);
-		buf_release(&lacks);
 		return;
 	}
 	/* while the descent runs, report only a path with at least half of the time */
@@ -408,15 +403,14 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 	const struct descent_result *r = t->result;
 	struct descent_progress progress;
 	struct screen_descent d;
-	struct buf sentence, status, lacks;
+	SCOPED_BUF(sentence, SENTENCE_BYTES);
+	SCOPED_BUF(status, SENTENCE_BYTES);
+	SCOPED_BUF(lacks, SENTENCE_BYTES);
 	struct part_rows parts;
 	int err;
 
-	buf_init(&sentence, SENTENCE_BYTES);
-	buf_init(&status, SENTENCE_BYTES);
 	descent_progress(driver_descent(t->driver), &progress);
 	sentence_of(t, remark, &sentence);
-	buf_init(&lacks, SENTENCE_BYTES);
 	buf_printf(&status, "%s%s%s%s",
 		   t->over && r->status == DESCENT_IN_PROGRESS ? "stopped"
 							       : descent_status_text(r->status),
@@ -425,7 +419,6 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 		   : t->over && !t->report->told && report_lacks_waits(&lacks, t->report, r)
 		       ? ", not traced for whom these calls wait"
 		       : "");
-	buf_release(&lacks);
 	d = (struct screen_descent){.sentence = sentence.data ? sentence.data : "",
 				    .status = status.data ? status.data : "",
 				    .over = t->over,
@@ -442,8 +435,6 @@ static int hand_over(const struct row_builder *t, struct screen *s,
 	part_rows_add(whole, t->driver, &parts, &d);
 	err = screen_set_descent(s, &d);
 	part_rows_release(&parts);
-	buf_release(&sentence);
-	buf_release(&status);
 	return err;
 }
 

@@ -36,7 +36,8 @@ bool live_open_turn(struct live_open *l)
 	const struct op *op = l->op ? model_op_by_number(front_model(l->front), l->op) : NULL;
 	bool late = l->op && now_ns() - l->asked_ns > PATIENCE_NS;
 	struct open_report r;
-	struct buf lines, name;
+	SCOPED_BUF(lines, MAX_LINES_BYTES);
+	SCOPED_BUF(name, MAX_LINES_BYTES);
 
 	if (!op || front_over(l->front)) {
 		l->op = 0;
@@ -57,13 +58,9 @@ bool live_open_turn(struct live_open *l)
 				    : "all of these calls have returned in the meantime");
 		return true;
 	}
-	buf_init(&name, MAX_LINES_BYTES);
 	words_op_function(&name, r.model, op);
 	r.what = name.data ? name.data : op->name;
-	buf_init(&lines, MAX_LINES_BYTES);
 	open_report_lines(&r, &lines);
 	screen_show_open(l->screen, lines.data ? lines.data : "");
-	buf_release(&lines);
-	buf_release(&name);
 	return true;
 }

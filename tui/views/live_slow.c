@@ -35,7 +35,7 @@ static const struct told_calls *told_of(const struct live_slow *l)
 static void find_why(const struct live_slow *l, const struct slow_list_call *c, char *out,
 		     size_t size)
 {
-	struct buf text = {.max = SENTENCE_BYTES};
+	SCOPED_BUF(text, SENTENCE_BYTES);
 	struct why_told t;
 
 	out[0] = '\0';
@@ -43,7 +43,6 @@ static void find_why(const struct live_slow *l, const struct slow_list_call *c, 
 		return;
 	report_causes(&text, &t.report, &t.result);
 	snprintf(out, size, "%s", text.data ? text.data : "");
-	buf_release(&text);
 	why_told_release(&t);
 }
 
@@ -166,7 +165,7 @@ static void fill(struct live_slow *l)
 static bool open_story(struct live_slow *l, uint64_t number)
 {
 	const struct slow_list_call *c = slow_list_at(told_of(l)->list, (size_t)number - 1);
-	struct buf sentence = {.max = SENTENCE_BYTES};
+	SCOPED_BUF(sentence, SENTENCE_BYTES);
 	struct why_told t;
 
 	if (!c || why_told_init(&t, model_of(l), told_of(l)->names, c))
@@ -181,7 +180,6 @@ static bool open_story(struct live_slow *l, uint64_t number)
 	t.result.calls_used = 1;
 	screen_open_descent(l->screen, c->op->op, NO_PEAK);
 	descent_rows_show(l->screen, &t.report, &t.report, &t.result, "");
-	buf_release(&sentence);
 	why_told_release(&t);
 	return true;
 }

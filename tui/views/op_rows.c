@@ -112,7 +112,7 @@ static enum op_group group_of(const struct op *op)
 static void row_fill(struct op_row *row, struct model *m, const struct op *op, bool last_slice)
 {
 	uint64_t elapsed_ns = model_elapsed_ns(m);
-	struct buf name = {.max = NAME_BYTES};
+	SCOPED_BUF(name, NAME_BYTES);
 	const struct profile *p = last_slice ? &op->recent : &op->total;
 	uint64_t span_ns = elapsed_ns - op->since_ns;
 
@@ -136,7 +136,6 @@ static void row_fill(struct op_row *row, struct model *m, const struct op *op, b
 	row->layer = op->layer;
 	words_op_function(&name, m, op);
 	sanitise(row->name, sizeof(row->name), name.data ? name.data : "");
-	buf_release(&name);
 	sanitise(row->module, sizeof(row->module), op->module);
 	row->calls = p->calls;
 	row->time_ns = p->sum_ns;

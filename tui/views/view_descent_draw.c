@@ -15,13 +15,12 @@ static const char answer_wait[] = "waiting for the first calls";
 /* --- text in lines -----------------------------------------------------------------------------
  */
 
-/* Wrap a text into `out`, which the caller releases. Returns the number of lines. */
+/* Append a text in lines to `out`, which is empty. Returns the number of lines. */
 static int wrapped(struct buf *out, const char *text, int width, const char *first,
 		   unsigned int rest)
 {
 	int n = 0;
 
-	buf_init(out, MAX_TEXT);
 	words_wrap(out, text, (unsigned int)(width > 1 ? width : 1), first, rest);
 	for (const char *p = out->data; p && *p; n++) {
 		p = strchr(p, '\n');
@@ -78,7 +77,6 @@ static void status_text(const struct view_descent *v, bool ascii, int width, str
 	const struct screen_descent *d = v->copy ? &v->copy->d : NULL;
 	const char *dot = theme_glyph(GLYPH_DOT, ascii);
 
-	buf_init(out, MAX_TEXT);
 	if (!d)
 		return;
 	buf_printf(out, "%s", d->status);
@@ -110,25 +108,22 @@ static void path_text(const struct view_descent *v, uint32_t i, struct buf *out)
  * Returns the number of lines. */
 static int path_lines(const struct view_descent *v, int width, struct buf *out, int at, int *top)
 {
-	struct buf one, text;
 	char first[16];
 	int n = 0;
 
-	buf_init(out, MAX_TEXT);
 	for (uint32_t i = 0; v->copy && i < v->copy->d.nr_paths; i++) {
 		bool marked = v->pane == DESCENT_PATHS && (int)i == v->paths.selected;
+		SCOPED_BUF(text, MAX_TEXT);
+		SCOPED_BUF(one, MAX_TEXT);
 
 		if (top && (int)i == at)
 			*top = n;
-		buf_init(&text, MAX_TEXT);
 		path_text(v, i, &text);
 		snprintf(first, sizeof(first), "%s%-*u", marked ? "> " : "  ", PATH_INDENT - 2,
 			 i + 1);
 		n += wrapped(&one, text.data ? text.data : "", width, first, PATH_INDENT);
 		if (one.data)
 			buf_append(out, one.data, one.len);
-		buf_release(&one);
-		buf_release(&text);
 	}
 	return n;
 }
@@ -149,11 +144,10 @@ struct layout {
 static struct layout lay_out(const struct view_descent *v, struct rect r, int sentence, int status)
 {
 	struct layout l;
-	struct buf b;
+	SCOPED_BUF(b, MAX_TEXT);
 	int parts = v->part ? 1 + (int)v->copy->d.nr_parts : 0;
 	int heads = r.h >= 8, paths = path_lines(v, r.w - 1, &b, 0, NULL), rest, y = r.y, most;
 
-	buf_release(&b);
 	if (parts > 1 + r.h / 4)
 		parts = r.h < 8 ? 0 : 1 + r.h / 4;
 	l.parts = (struct rect){r.x, y, r.w, parts};
@@ -191,33 +185,29 @@ static struct layout lay_out_text(const struct view_descent *v, struct rect r, b
 				  struct buf *sentence, struct buf *status)
 {
 	const char *text = v->copy && v->copy->d.sentence[0] ? v->copy->d.sentence : answer_wait;
-	struct buf b;
-	int n = wrapped(sentence, text, r.w - 1, "", 0), m;
+	SCOPED_BUF(b, MAX_TEXT);
+	int n = wrapped(sentence, text, r.w - 1, "", 0);
 
 	status_text(v, ascii, r.w - 1, &b);
-	m = wrapped(status, b.data ? b.data : "", r.w - 1, "", 0);
-	buf_release(&b);
-	return lay_out(v, r, n, m);
+	return lay_out(v, r, n, wrapped(status, b.data ? b.data : "", r.w - 1, "", 0));
 }
 
 int view_descent_tree_rows(const struct view_descent *v, int cols, int rows)
 {
-	struct buf sentence, status;
+	SCOPED_BUF(sentence, MAX_TEXT);
+	SCOPED_BUF(status, MAX_TEXT);
 	struct layout l = lay_out_text(v, screen_body(cols, rows), v->view.screen->options.ascii,
 				       &sentence, &status);
 
-	buf_release(&sentence);
-	buf_release(&status);
 	return l.tree.h > 0 ? l.tree.h : 1;
 }
 
 int view_descent_height(const struct view *view, int cols)
 {
 	const struct view_descent *v = (const struct view_descent *)view;
-	struct buf b;
+	SCOPED_BUF(b, MAX_TEXT);
 	int n = path_lines(v, cols - 1, &b, 0, NULL);
 
-	buf_release(&b);
 	return (int)v->nr_rows + n + 24 + (v->part ? 1 + (int)v->copy->d.nr_parts : 0);
 }
 
@@ -434,10 +424,9 @@ static void mark_paths(const struct view_descent *v, struct grid *g, struct rect
 {
 	for (int i = 0; i < v->paths.n; i++) {
 		int first = 0, y;
-		struct buf b;
+		SCOPED_BUF(b, MAX_TEXT);
 
 		path_lines(v, r.w - 1, &b, i, &first);
-		buf_release(&b);
 		y = first > top ? r.y + first - top : r.y;
 		if (y < r.y + r.h)
 			grid_target(g, (struct rect){r.x, y, r.w, r.y + r.h - y},
@@ -447,7 +436,7 @@ static void mark_paths(const struct view_descent *v, struct grid *g, struct rect
 
 static void draw_paths(const struct view_descent *v, struct grid *g, const struct layout *l)
 {
-	struct buf b;
+	SCOPED_BUF(b, MAX_TEXT);
 	char line[2048];
 	int n, top = 0;
 
@@ -474,13 +463,13 @@ static void draw_paths(const struct view_descent *v, struct grid *g, const struc
 		if (marked)
 			grid_cursor(g, l->paths.x, l->paths.y + i);
 	}
-	buf_release(&b);
 }
 
 void view_descent_draw(const struct view *view, struct grid *g, struct rect r)
 {
 	const struct view_descent *v = (const struct view_descent *)view;
-	struct buf sentence, status;
+	SCOPED_BUF(sentence, MAX_TEXT);
+	SCOPED_BUF(status, MAX_TEXT);
 	struct layout l = lay_out_text(v, r, g->ascii, &sentence, &status);
 
 	view_descent_draw_parts(v, g, l.parts);
@@ -489,6 +478,4 @@ void view_descent_draw(const struct view *view, struct grid *g, struct rect r)
 	if (v->copy)
 		draw_tree(v, g, &l);
 	draw_paths(v, g, &l);
-	buf_release(&sentence);
-	buf_release(&status);
 }

@@ -63,7 +63,7 @@ static void set_pair(struct diff_row *row, struct screen *s, const struct diff_p
 		     const struct screen_diff *d, bool rates)
 {
 	const struct compare_pair *c = p->compared;
-	struct buf words = {.max = NAME_MAX_BYTES};
+	SCOPED_BUF(words, NAME_MAX_BYTES);
 
 	set_identity(row, s, p->after ? p->after : p->before);
 	row->changed = c->verdict == COMPARE_CHANGED;
@@ -73,7 +73,6 @@ static void set_pair(struct diff_row *row, struct screen *s, const struct diff_p
 		compare_reason_words(&words, &c->reason[i], rates);
 		sanitise(row->reason[row->nr_reasons++], DIFF_REASON, words.data ? words.data : "");
 	}
-	buf_release(&words);
 	set_side(&row->side[0], d->model[0], p->before);
 	set_side(&row->side[1], d->model[1], p->after);
 }

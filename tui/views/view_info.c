@@ -102,18 +102,17 @@ static void add_cost(struct pager *p, struct model *m)
 {
 	const struct rec_cost *c = model_cost(m);
 	const struct rec_loss *l = model_loss(m);
-	struct buf lost, words;
+	SCOPED_BUF(lost, 1024);
+	SCOPED_BUF(words, 4096);
 	uint64_t own;
 
 	if (c) {
 		own = c->ns - (c->other_ns < c->ns ? c->other_ns : c->ns);
 		heading(p, "Cost since the start (estimate: probe hits times calibrated cost)");
 		field(p, ROLE_TEXT, "hits", "%s", format_count_exact(c->hits).s);
-		buf_init(&words, 4096);
 		output_cost_words(&words, c);
 		field(p, ROLE_TEXT, "to the target", "%s%s%s", format_time(own).s,
 		      words.len ? ": " : "", words.len ? words.data : "");
-		buf_release(&words);
 		field(p, ROLE_TEXT, "to others", "%s", format_time(c->ns - own).s);
 		field(p, ROLE_TEXT, "peaktop itself",
 		      "%s of CPU time; with the probes %s of all CPUs",
@@ -124,11 +123,9 @@ static void add_cost(struct pager *p, struct model *m)
 				     : "-");
 	}
 	if (l) {
-		buf_init(&lost, 1024);
 		words_loss(&lost, l);
 		heading(p, "Lost");
 		field(p, ROLE_TEXT, "so far", "%s", lost.data ? lost.data : "");
-		buf_release(&lost);
 	}
 }
 
@@ -141,11 +138,10 @@ static void add_notes(struct pager *p, struct model *m, int columns)
 		return;
 	heading(p, "Notes");
 	if (model_phases(m)) {
-		struct buf b = {.max = 1 << 16};
+		SCOPED_BUF(b, 1 << 16);
 
 		words_phases(&b, model_phases(m));
 		pager_wrap(p, ROLE_TEXT, b.data ? b.data : "", columns, 2);
-		buf_release(&b);
 	}
 	for (i = 0; i < n; i++) {
 		const struct rec_note *note = model_note(m, i);
