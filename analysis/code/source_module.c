@@ -69,8 +69,6 @@ static bool source_in_data(void *ctx, uint64_t vaddr)
 					 sizeof(*s->pointers), compare_u64);
 }
 
-/* ---- parts ---- */
-
 static int add_part(struct module_source *s, struct code_part part)
 {
 	return array_append(s->parts, s->nr_parts, s->cap_parts, MAX_PARTS, part);
@@ -254,8 +252,6 @@ static int fill_parts(struct module_source *s)
 	s->source.nr_parts = s->nr_parts;
 	return err;
 }
-
-/* ---- bytes ---- */
 
 /* Executable segments that hold a part. */
 static int fill_bytes(struct module_source *s)

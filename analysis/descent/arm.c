@@ -14,8 +14,6 @@ enum {
 	    8, /* a callee with 1/8 of its caller's time stays armed while others are tried */
 };
 
-/* --- arm a set */
-
 static void disarm(struct descent *d, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];

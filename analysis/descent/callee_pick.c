@@ -270,8 +270,6 @@ void pick_untried(struct pick *p, uint32_t node, uint32_t max)
 	free(wanted_site);
 }
 
-/* --- along stack samples */
-
 void fnode_witness_set(const struct descent *d, uint32_t node, struct witness_set *out)
 {
 	const struct fnode *n = &d->tree.node[node];

@@ -100,8 +100,6 @@ enum descent_status descent_status(const struct descent *d)
 	return d->phase == PHASE_DONE ? d->status : DESCENT_IN_PROGRESS;
 }
 
-/* --- beginning */
-
 static int arm_first(struct descent *d)
 {
 	struct fnode *root = &d->tree.node[0];
@@ -229,8 +227,6 @@ static int take_ask(struct descent *d, const struct rec_descent *ask)
 	memset(&d->interrupts, 0, sizeof(d->interrupts));
 	return again ? begin_when_ready(d) : 0;
 }
-
-/* --- records */
 
 static uint64_t calls_in_peak(const struct descent *d, const struct profile *p)
 {
@@ -448,8 +444,6 @@ int descent_feed(struct descent *d, const struct record *rec)
 		return 0;
 	}
 }
-
-/* --- actions */
 
 void descent_next(struct descent *d, struct descent_action *a)
 {

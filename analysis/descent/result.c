@@ -44,8 +44,6 @@ static uint64_t rounded(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-/* --- nodes */
-
 static bool is_shown(const struct fnode *n)
 {
 	return !n->id || n->all.armed || n->state == FNODE_ARMED || n->state == FNODE_HOT ||
@@ -128,8 +126,6 @@ static int show_nodes(struct builder *b)
 	}
 	return 0;
 }
-
-/* --- paths */
 
 static int by_latency(const void *a, const void *b)
 {

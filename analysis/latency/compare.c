@@ -29,8 +29,6 @@ void compare_add_reason(struct compare_pair *pair, struct compare_reason reason)
 		pair->reason[pair->nr_reasons++] = reason;
 }
 
-/* --- one profile */
-
 static void side_init(struct compared_profile *s, const struct compare_item *item)
 {
 	const struct profile *p = item->profile;
@@ -77,8 +75,6 @@ bool shares_differ(double a, double na, double b, double nb, double sigmas)
 	p = fmin(fmax(p, 0.5 / (na + nb)), 1 - 0.5 / (na + nb));
 	return fabs(a - b) > sigmas * sqrt(p * (1 - p) * (1 / na + 1 / nb));
 }
-
-/* --- metrics */
 
 /*
  * Returns the largest share of calls that moved up by more than `drift` buckets between `from` and
@@ -232,8 +228,6 @@ void compare_profiles(const struct compare_item *before, const struct compare_it
 	compare_one(out, before, after, (double)elapsed_before_ns, (double)elapsed_after_ns,
 		    o ? o : &standard);
 }
-
-/* --- sets */
 
 struct set_totals {
 	double time, calls;

@@ -8,8 +8,6 @@
 #include "analysis/base/duration.h"
 #include "analysis/latency/event_log.h"
 
-/* ---- the parser ---- */
-
 struct reading {
 	const char *text, *at;
 	char *error;
@@ -200,8 +198,6 @@ struct text condition_value(const struct condition *c, double value)
 		snprintf(t.s, sizeof(t.s), "%.2f", value);
 	return t;
 }
-
-/* ---- the evaluation ---- */
 
 static const struct op *op_of(const struct condition *c, struct condition_state *s, struct model *m)
 {

@@ -39,8 +39,6 @@ static uint64_t bucket_middle_ns(unsigned int bucket)
 	return (uint64_t)llround(exp2((bucket + 0.5) / PT_RESOLUTION));
 }
 
-/* --- records -------------------------------------------------------------------------- */
-
 void model_events_target(struct model *m, const struct rec_target *rec, bool known)
 {
 	struct event e = {.kind = known ? EVENT_EXEC : rec->requested ? EVENT_TARGET : EVENT_FORK};

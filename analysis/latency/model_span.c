@@ -84,8 +84,6 @@ static bool is_within(const struct span *span, const struct slice *one)
 	return middle >= span->start_ns && middle < span->end_ns;
 }
 
-/* ---- operations */
-
 /* Returns the latencies of the fastest and the slowest call as far as buckets tell. */
 static void extremes(const struct profile *all, const struct slice *one, uint64_t *min_ns,
 		     uint64_t *max_ns)
@@ -213,8 +211,6 @@ static int copy_op(struct model *part, const struct op_state *from, const struct
 	op->changed = op->pub.total.calls != 0;
 	return 0;
 }
-
-/* ---- everything else */
 
 /* Ends of slices at equal distances: a reader of the slices allows for small deviations. */
 static void set_ticks(struct model *part, const struct span *span)

@@ -111,8 +111,6 @@ const char *module_alias(struct module *m, const struct module_function *f, size
 	return NULL;
 }
 
-/* ---- by name ---- */
-
 /* Better ones hide the worse. */
 enum match { LINKAGE, LINKAGE_OLD, DEMANGLED, DEMANGLED_OLD, DELETING, CLONE, NO_MATCH };
 
@@ -435,8 +433,6 @@ int module_search(struct module *m, const char *text, size_t *cursor,
 	*cursor = i;
 	return (int)nr;
 }
-
-/* ---- by address ---- */
 
 const struct module_function *module_function_at(struct module *m, uint64_t vaddr)
 {

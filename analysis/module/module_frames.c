@@ -268,8 +268,6 @@ static struct span find_frames(struct module *m, bool *to_zero)
 	return image_section_span(&m->image, sh);
 }
 
-/* ---- the list ---- */
-
 static int fde_order(const void *a, const void *b)
 {
 	const struct fde *x = a, *y = b;

@@ -82,8 +82,6 @@ void module_unload_functions(struct module *m)
 	m->load_error = 0;
 }
 
-/* ---- order ---- */
-
 static int symbol_order(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -110,8 +108,6 @@ const struct module_function *module_function_starting(const struct module *m, u
 		return NULL;
 	return &m->functions[low];
 }
-
-/* ---- building ---- */
 
 /* Both lists are walked in order of address. */
 struct functions_builder {
@@ -338,8 +334,6 @@ static void guess_sizes(struct module *m)
 		f->size = end - f->vaddr;
 	}
 }
-
-/* ---- names to symbols ---- */
 
 uint32_t name_hash(const char *s, size_t n)
 {

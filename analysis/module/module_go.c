@@ -76,8 +76,6 @@ bool module_has_go_table(const struct image *img)
 	return image_section(img, sections[0]) || image_section(img, sections[1]);
 }
 
-/* ---- pointers in data */
-
 /* Which pointers are wanted: those at an address, or those with a value. */
 struct wanted {
 	bool by_value;
@@ -188,8 +186,6 @@ static uint64_t text_of_length(const struct image *img, uint64_t length)
 		return 0;
 	return sh->sh_addr;
 }
-
-/* ---- the table */
 
 /* Each entry of the list: entry and offset of the facts. The end of the last function follows the
  * list. */
@@ -351,8 +347,6 @@ int module_load_go(struct module *m)
 	return err;
 }
 
-/* ---- values by address */
-
 /* Reads a number of 7 bits a byte. Past the end of the table it is 0. */
 static uint32_t go_number(const struct go_table *t, uint64_t *at)
 {
@@ -425,8 +419,6 @@ bool go_find(struct module *m, uint64_t vaddr, struct go_place *place)
 	place->size = go_entry(t, place->index + 1) - go_entry(t, place->index);
 	return place->facts && place->in < place->size;
 }
-
-/* ---- unwinding */
 
 /* Functions that have no caller, or whose caller is on the stack of a goroutine. */
 static const char *const begin_stack[] = {"runtime.goexit", "runtime.mstart", "runtime.mcall",

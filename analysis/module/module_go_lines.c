@@ -17,8 +17,6 @@ enum {
 	MAX_CALL_BYTES = 20,  /* bytes of the largest inlined call */
 };
 
-/* ---- lines */
-
 /* The source line at `in` bytes of a function, and its file. */
 static int position(const struct go_table *t, const uint8_t *facts, uint64_t in, const char **file,
 		    uint32_t *line)

@@ -180,8 +180,6 @@ const char *module_plt_name(struct module *m, uint64_t vaddr)
 	return s->plt_name;
 }
 
-/* ---- IFUNCs ---- */
-
 struct targets {
 	struct module *m;
 	const struct module_function **out;

@@ -102,8 +102,6 @@ bool lines_subprogram(struct module *m, struct lines *l, Dwarf_Die *unit, uint64
 	return r && dwarf_offdie(l->dwarf, r->die, subprogram);
 }
 
-/* ---- names ---- */
-
 static struct kept_name *kept_at(struct kept_name *table, size_t size, const char *linkage)
 {
 	size_t i = ((uintptr_t)linkage * 0x9e3779b97f4a7c15ULL >> 20) & (size - 1);
@@ -184,8 +182,6 @@ static const char *die_name(struct module *m, struct lines *l, Dwarf_Die *die)
 
 	return name ? keep_demangled(m, l, name) : "?";
 }
-
-/* ---- the chain ---- */
 
 /* The call that put an inlined body where it is. */
 static void call_position(struct module *m, struct lines *l, Dwarf_Die *unit, Dwarf_Die *die,

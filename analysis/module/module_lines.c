@@ -7,8 +7,6 @@
 
 enum { COMPRESSED_ZSTD = 2 /* ELFCOMPRESS_ZSTD */, DWARF_NEWEST = 5 };
 
-/* ---- opening ---- */
-
 /*
  * libdw opens the file named in .gnu_debugaltlink when a form refers to it. An
  * alternate file given before keeps it from that: one with nothing in it, in
@@ -117,8 +115,6 @@ static const struct image *image_with_dwarf(const struct module *m)
 		info = image_section(&m->debug, ".zdebug_info");
 	return image_section_span(&m->debug, info).len ? &m->debug : NULL;
 }
-
-/* ---- units ---- */
 
 static int range_order(const void *a, const void *b)
 {
@@ -235,8 +231,6 @@ bool lines_unit(struct module *m, struct lines *l, uint64_t vaddr, Dwarf_Die *un
 
 	return r && dwarf_offdie(l->dwarf, r->die, unit);
 }
-
-/* ---- lines ---- */
 
 bool module_has_lines(struct module *m)
 {

@@ -72,8 +72,6 @@ bool name_is_deleting_destructor(const char *symbol)
 	return strstr(symbol, "D0E") && is_gnu_v3_mangled_dtor(symbol) == gnu_v3_deleting_dtor;
 }
 
-/* ---- suffixes ---- */
-
 static size_t digits_before(const char *s, size_t end)
 {
 	size_t n = 0;
@@ -168,8 +166,6 @@ bool name_is_part(const char *symbol, size_t *owner_length)
 		return false;
 	return true;
 }
-
-/* ---- comparing ---- */
 
 static bool is_word(char c)
 {

@@ -175,8 +175,6 @@ struct passed {
 	Dwarf_Die type;
 };
 
-/* ---- values behind pointers --------------------------------------------- */
-
 /* A value that can be read behind a parameter. The lowest ranks are read. */
 struct behind {
 	struct passed value;

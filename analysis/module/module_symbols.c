@@ -155,8 +155,6 @@ static void dynamic_from_segment(const struct image *img, struct dynamic *d)
 	d->nr_relocations = 2;
 }
 
-/* ---- versions ---- */
-
 static void load_versions(struct module *m)
 {
 	struct span at = m->dynamic.version_defs;
@@ -181,8 +179,6 @@ static void load_versions(struct module *m)
 	}
 	free(p);
 }
-
-/* ---- tables ---- */
 
 /* State of reading one table. */
 struct symbol_reader {

@@ -211,8 +211,6 @@ bool ring_budget_wants(struct ring_budget *b, const struct record *rec)
 	return true;
 }
 
-/* ---- taking */
-
 static void add_sums(struct rec_profile *to, const struct rec_profile *r)
 {
 	to->calls += r->calls;
@@ -348,8 +346,6 @@ bool ring_minute_is_over(const struct ring_minute *m)
 {
 	return m->tick.type && m->tick.tick.end_ns >= m->tick.tick.start_ns + RING_MINUTE_NS;
 }
-
-/* ---- what is kept */
 
 static bool is_stack_of(const struct record *rec, const struct rec_call *call)
 {

@@ -71,8 +71,6 @@ static void log_add(struct critical *c, enum log_op op, uint32_t a, uint32_t b, 
 	    (struct log_entry){.t = t, .a = a, .b = b, .op = op};
 }
 
-/* ---- machines */
-
 uint32_t critical_find(const struct critical *c, uint32_t machine, uint64_t owner)
 {
 	return machine && machine < c->nr_machines && c->machines[machine].used &&
@@ -123,8 +121,6 @@ void critical_drop(struct critical *c, uint32_t machine)
 	*m = (struct machine){.node = c->free_machine};
 	c->free_machine = machine;
 }
-
-/* ---- time */
 
 static uint32_t state_in_range(const struct critical *c, uint32_t state)
 {

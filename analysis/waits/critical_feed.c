@@ -37,8 +37,6 @@ void critical_feed_free(struct critical_feed *f)
 	free(f);
 }
 
-/* ---- states */
-
 static uint32_t state_number(struct critical_feed *f, const struct state_name *name)
 {
 	uint64_t hash = ((uint64_t)name->machine << 32 | name->tid) * 0x9e3779b97f4a7c15u;
@@ -140,8 +138,6 @@ uint32_t state_of_request(struct waits *w, uint32_t object, bool issued)
 	name.type = issued ? STATE_DEVICE : STATE_IO_QUEUE;
 	return state_number(w->feed, &name);
 }
-
-/* ---- machines */
 
 static uint32_t machine_of(struct waits *w, uint32_t task)
 {
@@ -329,8 +325,6 @@ void critical_begun(struct waits *w, uint64_t key, uint32_t worker, uint64_t now
 	critical_drop(c, machine);
 	q->machine = 0;
 }
-
-/* ---- windows */
 
 /* The target, of the chosen ones, whose path is longest. */
 uint32_t critical_end(struct waits *w, uint64_t now)

@@ -65,8 +65,6 @@ void critical_path_release(struct critical_path *p)
 	p->edges = NULL;
 }
 
-/* ---- other weights */
-
 struct replayed {
 	uint64_t length, since;
 	uint32_t state;

@@ -63,8 +63,6 @@ static void on_waking(struct waits *w, const struct wait_event *e)
 	task_wake(w, k.wakee, k.current, e->at_ns, &cause);
 }
 
-/* ---- tasks */
-
 static enum segment_state state_of_letter(uint32_t letter)
 {
 	switch (letter) {

@@ -77,8 +77,6 @@ void task_lose(struct waits *w, uint32_t task, uint64_t since)
 	task_turn(w, task, since > t->now.from ? since : t->now.from, SEGMENT_LOST);
 }
 
-/* ---- falling asleep */
-
 static bool is_thread_of(const struct waits *w, uint32_t pid, uint64_t tid)
 {
 	uint32_t other = tid && tid <= UINT32_MAX ? tasks_find_tid(&w->tasks, (uint32_t)tid) : 0;

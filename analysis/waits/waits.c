@@ -104,8 +104,6 @@ void waits_free(struct waits *w)
 	free(w);
 }
 
-/* ---- what is named */
-
 static int add_object(struct waits *w, const struct rec_object *r)
 {
 	if (!r->object || r->object >= MAX_OBJECTS)
@@ -136,8 +134,6 @@ static void add_name(struct waits *w, const struct rec_name *r)
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		w->own_timer[r->number] |= !strcmp(r->text, own[i]);
 }
-
-/* ---- the stream */
 
 /* Make an event of a record. False: the record is of no event, or of an unknown CPU. */
 static bool event_of(struct waits *w, const struct record *rec, struct wait_event *e)

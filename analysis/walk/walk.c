@@ -38,8 +38,6 @@ double walk_run_scale(const struct walk *w)
 	return w->run_weight_ns && w->cpu_ns ? (double)w->cpu_ns / (double)w->run_weight_ns : 1;
 }
 
-/* ---- the tree */
-
 static int name_number(struct walk *w, const char *text, size_t n, uint32_t *out)
 {
 	for (uint32_t i = 0; i < w->nr_names; i++) {
@@ -236,8 +234,6 @@ static void step_kernel(struct descent_of *d, const struct rec_thread_snapshot *
 	}
 }
 
-/* ---- causes */
-
 static void cause_of_run(const struct rec_thread_snapshot *snapshot, struct cause *out)
 {
 	const char *kernel = snapshot->kernel ? snapshot->kernel : "";
@@ -297,8 +293,6 @@ static int self_add(struct walk_tree_node *n, const struct rec_thread_snapshot *
 	cause_tally_add(&n->self->causes[class], &cause, snapshot->weight_ns);
 	return 0;
 }
-
-/* ---- records */
 
 /* Finds the process with most time in the node by majority vote. */
 static void node_pid(struct walk_tree_node *n, const struct rec_thread_snapshot *snapshot)

@@ -61,8 +61,6 @@ static double of_main_thread(const struct walk_tree_node *n)
 	return walk_total(n) ? (double)n->main_ns / (double)walk_total(n) : 0;
 }
 
-/* ---- paths */
-
 static int pcs_order(const void *a, const void *b)
 {
 	const struct walk_pc *x = a, *y = b;
@@ -318,8 +316,6 @@ static void path_queued(struct walk_making *m, double ns, const struct cause *ca
 	p->cause = *cause;
 	p->evidence = EVIDENCE_MEASURED;
 }
-
-/* ---- the whole result */
 
 static void nodes_fill(struct walk_making *m)
 {

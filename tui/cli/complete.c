@@ -47,8 +47,6 @@ void options_dump(FILE *out)
 	}
 }
 
-/* --- candidates */
-
 /* Print a candidate if it begins with what was typed. A name comes from a process and is not
  * trusted: one with unusual characters is not offered. */
 static void offer(const struct completion *c, const char *word, const char *description)

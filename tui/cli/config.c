@@ -311,8 +311,6 @@ int config_apply(struct config *c, char *error, size_t error_size)
 	return fail(first > second ? first : second, error, error_size, "%s", why);
 }
 
-/* --- printing ------------------------------------------------------------------------ */
-
 static void dump_keys(const struct config *c, struct buf *out)
 {
 	char name[32];

@@ -106,8 +106,6 @@ int config_load(struct config *c, char *error, size_t error_size, char *warning,
 	return err == -ENOENT ? 0 : err;
 }
 
-/* --- writing ---------------------------------------------------------------------------- */
-
 /*
  * Why nothing may be written below the folder of all configurations. As root with another user's
  * HOME, that user could put a symbolic link in the way, and could not read what is written. NULL:

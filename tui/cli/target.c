@@ -19,8 +19,6 @@
 enum { FILE_MAX = 1 << 20, CONTAINERS_MAX = 8, LISTED_MAX = 12 };
 enum { BUSY_MS = 300 /* for which processes are watched to find the busiest */ };
 
-/* ---- reading ------------------------------------------------------------ */
-
 /* Read a regular file below `dir` as a text; NULL if it cannot be read. The caller frees it. */
 static char *read_text(int dir, const char *name)
 {
@@ -212,8 +210,6 @@ static void ids_by_name(const char *name, struct ids *ids)
 		globfree(&found);
 	}
 }
-
-/* ---- choosing ------------------------------------------------------------ */
 
 struct target_search {
 	struct options *options;

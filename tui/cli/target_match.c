@@ -13,8 +13,6 @@ static void add(struct target_set *set, size_t i)
 	set->at[set->nr++] = i;
 }
 
-/* ---- names -------------------------------------------------------------- */
-
 /* Is `comm`, which the kernel has cut, the name `name`? */
 static bool is_comm(const char *comm, const char *name)
 {
@@ -95,8 +93,6 @@ void target_near_names(const struct target_list *l, const char *name, char *out,
 	for (size_t i = 0; i < nr && len < n; i++)
 		len += (size_t)snprintf(out + len, n - len, "%s%s", i ? ", " : "", best[i].name);
 }
-
-/* ---- control groups ----------------------------------------------------- */
 
 /* A part of a text; not NUL-terminated. */
 struct text_part {
@@ -268,8 +264,6 @@ void target_match_cgroup(const struct target_list *l, const char *path, struct t
 			add(set, i);
 	}
 }
-
-/* ---- containers --------------------------------------------------------- */
 
 static size_t hex_run(const char *at, size_t len)
 {

@@ -148,8 +148,6 @@ static bool begin_next(struct descend_run *r, uint64_t now)
 	return true;
 }
 
-/* ---- the run ---- */
-
 static void print_state(void *ctx)
 {
 	const struct descend_run *r = ctx;
@@ -298,8 +296,6 @@ static void run_end(struct descend_run *r)
 	r->report.waits = wait_driver_of_descent(front_waits(r->front));
 	progress_erase();
 }
-
-/* ---- the answer ---- */
 
 static int print_answer(const struct descend_report *report, const struct options *o)
 {

@@ -15,8 +15,6 @@
 #include "tui/cli/verbs.h"
 #include "tui/engine/walker.h"
 
-/* ---- the child ---- */
-
 /*
  * One line about a session that cannot be resumed; NULL: it can. What is intact of a damaged one is
  * enough if the descent is in it.
@@ -98,8 +96,6 @@ static int child(const char *path, int fd)
 		fprintf(stderr, "peaktop: %s %s\n", path, why);
 	return status;
 }
-
-/* ---- the parent ---- */
 
 static int read_all(int fd, struct buf *out)
 {
@@ -219,8 +215,6 @@ int resume_on_screen(struct options *o, uint32_t pid, int fd)
 		status = resume_with(o, &bytes, go_on_screen);
 	return status;
 }
-
-/* ---- beginning ---- */
 
 void resume_question(const struct saved_descent *s, struct options *o)
 {

@@ -95,8 +95,6 @@ static void begin(struct when *w, struct front *f, uint64_t now)
 	}
 }
 
-/* ---- the search ---- */
-
 /* Begin the descent, into the calls beyond the limit if there are such. -EAGAIN: later. */
 static int descent_begin(struct when *w, struct front *f)
 {
@@ -160,8 +158,6 @@ static bool names_known(const struct when *w, struct front *f)
 		known &= walker_names_open(front_walker(f), front_open_calls(f));
 	return known;
 }
-
-/* ---- the answer ---- */
 
 static void put_answer(const struct when *w, struct front *f, FILE *out)
 {
@@ -254,8 +250,6 @@ static void answer(struct when *w, struct front *f)
 	}
 	w->stage = WHEN_WAITS;
 }
-
-/* ---- the turns ---- */
 
 /* The load of the last minute; negative: not known. */
 static double load_now(void)

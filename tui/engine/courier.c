@@ -34,8 +34,6 @@ struct courier {
 	bool finishing;
 };
 
-/* ---- the process ---- */
-
 struct serving {
 	const char *command;
 	pid_t child; /* 0: no command runs */
@@ -191,8 +189,6 @@ static int courier_process(int socket, const char *command, uid_t uid, gid_t gid
 	free(s);
 	return 0;
 }
-
-/* ---- the front ---- */
 
 int courier_start(struct courier **out, const char *command, uid_t uid, gid_t gid)
 {

@@ -124,8 +124,6 @@ const struct hop *driver_wait(const struct descent_driver *d, const struct desce
 	return hops_find(d->hops, r, p);
 }
 
-/* ---- actions ---- */
-
 static void lose(struct descent_driver *d, uint32_t epoch, uint32_t node)
 {
 	struct record rec = {.type = REC_FNODE_LOST};
@@ -335,8 +333,6 @@ static void start_feed(struct descent_driver *d)
 	profile_to_record(&s->profile, s->op, &buckets, &rec.profile);
 	descent_feed(d->descent, &rec);
 }
-
-/* ---- records ---- */
 
 /* Keeps what the answer so far says about waits for a CPU, if `ask` chooses a peak beside them. */
 static void take_waits(struct descent_driver *d, const struct rec_descent *ask)

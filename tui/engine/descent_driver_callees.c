@@ -94,8 +94,6 @@ static void report_ready(struct descent_driver *d)
 	}
 }
 
-/* ---- asking ---- */
-
 /* The parser cannot name a system call, so its name is fed here. */
 static void feed_syscall_name(struct descent_driver *d, struct rec_code function)
 {
@@ -231,8 +229,6 @@ static void answer_import(void *ctx, uint64_t index, const struct parsed *answer
 	m->code = import_resolve(list, nr);
 	report_ready(d);
 }
-
-/* ---- entries ---- */
 
 static void answer_entry(void *ctx, uint64_t index, const struct parsed *answer);
 

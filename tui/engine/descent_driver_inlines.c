@@ -70,8 +70,6 @@ void inlines_take(struct descent_driver *d, const struct rec_inlines *from)
 		e->answer->loop_call = e->answer->loop_first = e->answer->loop_last = 0;
 }
 
-/* ---- asking ---- */
-
 struct batch {
 	uint32_t module, nr;
 	uint64_t offset[BATCH];

@@ -8,8 +8,6 @@
 #include "analysis/session/record_copy.h"
 #include "tui/engine/descent_driver_private.h"
 
-/* ---- the table ---- */
-
 static size_t place_of(const struct descent_driver *d, uint32_t module, uint64_t offset)
 {
 	const struct rec_code place = {.module = module, .offset = offset};
@@ -177,8 +175,6 @@ const char *driver_function(const struct descent_driver *d, const struct descent
 		snprintf(out, size, "(unknown function)");
 	return out;
 }
-
-/* ---- asking ---- */
 
 /* Note a place whose name is needed, unless the stream had it already. */
 static void want(struct descent_driver *d, struct rec_code code)

@@ -57,8 +57,6 @@ int front_failure(const struct front *f, const char **line)
 	return f->said.failure;
 }
 
-/* ---- starting --------------------------------------------------------- */
-
 static void invoker(uid_t *uid, gid_t *gid)
 {
 	*uid = getuid();
@@ -239,8 +237,6 @@ pid_t front_free(struct front *f)
 	free(f);
 	return left;
 }
-
-/* ---- the stream ------------------------------------------------------- */
 
 int front_request(struct front *f, const struct record *rec)
 {

@@ -88,8 +88,6 @@ const struct rec_descent *saved_descent_asked(const struct saved_descent *s)
 	return driver_asked(s->driver);
 }
 
-/* ---- the program ---- */
-
 /* The module of a program file; NULL: not known. */
 static const struct module_origin *module_at(const struct descent_driver *d, const char *path)
 {
@@ -294,8 +292,6 @@ int saved_descent_match(struct saved_descent *s, struct front *f, char *why, siz
 		 of_f0 ? of_f0->path : "its module");
 	return -ENOEXEC;
 }
-
-/* ---- beginning ---- */
 
 /* A fnode of the session, by its number. */
 struct saved_node {

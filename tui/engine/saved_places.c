@@ -27,8 +27,6 @@ struct saved_places {
 	size_t asked; /* without an answer */
 };
 
-/* ---- modules ---- */
-
 bool module_name_is_same(const char *path, const char *other)
 {
 	const char *a = path_file(path), *b = path_file(other);
@@ -113,8 +111,6 @@ bool saved_places_is_rebuilt(const struct saved_places *p, uint32_t saved)
 {
 	return module_of(p, saved) && module_of(p, saved)->rebuilt;
 }
-
-/* ---- functions ---- */
 
 static struct function_here *lookup(const struct saved_places *p, struct rec_code was)
 {

@@ -162,8 +162,6 @@ int walker_result(const struct walker *w, struct walk_result *out)
 	return walk_result(w->walk, &functions, out);
 }
 
-/* ---- names */
-
 bool walker_names(struct walker *w)
 {
 	struct name_requests *names = w->requests;

@@ -234,8 +234,6 @@ void watches_moved(struct front *f, uint32_t module)
 	}
 }
 
-/* ---- next steps -------------------------------------------------------- */
-
 void watches_move(struct front *f)
 {
 	bool settled = modules_settled(f), all = true, arming;

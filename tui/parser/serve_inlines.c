@@ -40,8 +40,6 @@ static size_t text_bytes(const char *text)
 	return text ? strnlen(text, CODEC_MAX_TEXT) : 0;
 }
 
-/* ---- loops ---- */
-
 struct code_loop {
 	uint64_t start, end; /* addresses, half-open; 0: none */
 };
@@ -156,8 +154,6 @@ static void find_loop(struct server *s, struct module *m, const struct module_in
 	if (pc)
 		loop_lines(m, pc, loop, calls, nr, out);
 }
-
-/* ---- chains ---- */
 
 /* Fill one chain if `*room`, the bytes left in the answer, suffices. 0 or -ENOMEM. */
 static int describe_chain(struct server *s, struct module *m, struct parsed_chain *chain,

@@ -25,8 +25,6 @@ static double share_of(const struct printer *p, uint64_t ns)
 	return p->whole ? (double)ns / (double)p->whole : 0;
 }
 
-/* ---- the tree */
-
 bool chains_is_other_task(const struct waits_node *n, const struct waits_node *parent)
 {
 	return n->layer.tid &&

@@ -65,8 +65,6 @@ static enum descent_status state_without(const struct descend_report *r, uint32_
 	return status;
 }
 
-/* ---- the table */
-
 void report_parts_heading(struct buf *out, const struct descend_report *r)
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
@@ -279,8 +277,6 @@ bool report_lacks_parts(struct buf *out, const struct descend_report *r)
 			   few > 0 ? "; " : "", format_percent(later).s);
 	return few > 0 || later > 0;
 }
-
-/* ---- JSON */
 
 static json_t *part_json(const struct descend_report *r, uint32_t number)
 {

@@ -164,8 +164,6 @@ static json_t *hop_json(const struct descend_report *report, const struct hop *h
 	return o;
 }
 
-/* ---- chains */
-
 /* The next chain by time, of those that are smaller than the last one; nr: there is none. */
 static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
 {

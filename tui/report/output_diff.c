@@ -14,8 +14,6 @@ static const char *name_of(const struct op *op)
 	return op->shown[0] ? op->shown : op->name;
 }
 
-/* ---- text */
-
 static void put_side(struct buf *out, const struct diff_report *r, const struct diff_pair *p,
 		     const struct output_options *o)
 {
@@ -138,8 +136,6 @@ int output_diff_text(const struct diff_report *r, const struct output_options *o
 		put_omitted(&out, d, why, o);
 	return output_text_write(&out, f);
 }
-
-/* ---- JSON */
 
 static const char *const verdicts[] = {
     [COMPARE_SAME] = "same",

@@ -173,8 +173,6 @@ json_t *output_json_head(struct model *m, const char *kind, const struct output_
 	return o;
 }
 
-/* --- operations */
-
 static json_t *bucket_json(unsigned int bucket, unsigned int resolution, uint64_t count)
 {
 	json_t *o = json_object();
@@ -409,8 +407,6 @@ json_t *output_json_operation(struct model *m, const struct op *op, unsigned int
 	json_put(o, "slices", slices);
 	return o;
 }
-
-/* --- writing */
 
 static int write_op(struct model *m, const struct op *op, const struct output_options *o,
 		    unsigned int resolution, FILE *f)

@@ -133,8 +133,6 @@ static void open_report_wait(struct buf *out, const struct rec_thread_snapshot *
 		buf_puts(out, "; the wait cannot be interrupted");
 }
 
-/* ---- text */
-
 static void put_frame(struct buf *out, const struct open_report *r,
 		      const struct rec_thread_snapshot *snapshot, uint32_t i, bool asked)
 {
@@ -288,8 +286,6 @@ int output_open_text(const struct open_report *r, const struct output_options *o
 	output_text_state(&out, r->model, o);
 	return output_text_write(&out, f);
 }
-
-/* ---- JSON */
 
 static void put_hex(json_t *o, const char *key, uint64_t v)
 {

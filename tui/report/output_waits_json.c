@@ -50,8 +50,6 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 	return json;
 }
 
-/* ---- chains */
-
 static void put_user_frame(json_t *frames, const struct wait_report *r, const struct rec_frame *f,
 			   bool innermost, bool sampled)
 {
@@ -272,8 +270,6 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 	waits_chains_release(&chains);
 	return err ? err : json_write_end(f);
 }
-
-/* ---- critical path */
 
 static void put_label(json_t *o, const char *key, const struct wait_report *r, uint32_t state)
 {

@@ -131,8 +131,6 @@ static unsigned int differences(const struct why_told *t, const struct slow_list
 	return values.nr < DIFFERENCES ? values.nr : DIFFERENCES;
 }
 
-/* ---- JSON */
-
 /* Which functions a call went through is known by its stacks alone. */
 static void set_evidence(json_t *o)
 {
@@ -217,8 +215,6 @@ int output_why_json(const struct why_report *r, const struct output_options *o, 
 	}
 	return json_write(head, JSON_LINE, f);
 }
-
-/* ---- text */
 
 /* The operation as the user would name it. */
 static const char *op_words(const struct slow_list_call *c)

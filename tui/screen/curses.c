@@ -45,8 +45,6 @@ static struct {
 	bool moved;		   /* the size may have changed without a signal */
 } term = {.in_fd = -1, .out_fd = -1};
 
-/* --- opening and closing --------------------------------------------------------------- */
-
 static int open_streams(const struct term_options *o)
 {
 	int in = fcntl(o->in_fd, F_DUPFD_CLOEXEC, 3), out = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
@@ -270,8 +268,6 @@ void term_resume(void)
 	term_repaint();
 	arm_crash_handler();
 }
-
-/* --- size and keys ------------------------------------------------------------------------ */
 
 bool term_ascii(void)
 {

@@ -149,8 +149,6 @@ unsigned int screen_wants(const struct screen *s)
 	return wants;
 }
 
-/* --- requests ----------------------------------------------------------- */
-
 static void close_view(struct screen *s, enum request request)
 {
 	if (s->top->below)
@@ -287,8 +285,6 @@ void screen_view_request(struct screen *s, enum request request, int key)
 		screen_request(s, request);
 }
 
-/* --- events --------------------------------------------------------------- */
-
 void screen_key(struct screen *s, int key)
 {
 	struct view *v = s->top;
@@ -424,8 +420,6 @@ int screen_text(const struct screen *s, struct buf *out)
 	grid_free(g);
 	return err;
 }
-
-/* --- from the front ------------------------------------------------------- */
 
 void screen_set_processes(struct screen *s, const struct picker_process *list, size_t n)
 {

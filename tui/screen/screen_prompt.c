@@ -175,8 +175,6 @@ void screen_prompt_click(struct screen *s, int target, bool twice)
 
 enum { PROMPT_HINTS_APART = 12 }; /* columns between the cursor and the hints */
 
-/* --- the bottom line --------------------------------------------------------- */
-
 void screen_message(struct screen *s, enum note_level level, const char *text)
 {
 	sanitise(s->message, sizeof(s->message), text);
@@ -312,8 +310,6 @@ void screen_draw_bottom(const struct screen *s, struct grid *g)
 		draw_hints(s, g, g->rows - 1);
 	}
 }
-
-/* --- the layers menu ---------------------------------------------------------- */
 
 const char *layer_name(enum layer layer)
 {

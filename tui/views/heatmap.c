@@ -377,8 +377,6 @@ uint64_t heatmap_column_step(uint64_t interval_ns, uint64_t column_ns, int direc
 	return quarters[i < 0 ? 0 : i >= n ? n - 1 : i] * (interval_ns / 4);
 }
 
-/* --- drawing -------------------------------------------------------------------- */
-
 /* Draw a cell without calls. */
 static void draw_empty(const struct heatmap *h, struct grid *g, int x, int y, int col, int row)
 {

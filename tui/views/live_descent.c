@@ -13,8 +13,6 @@ enum { NO_PEAK = -1 }; /* no peak has this number */
 #define SILENCE_NS 10000000000ull
 #define TRACE_NS 20000000000ull /* the budget may not pay for the first window at once */
 
-/* ---- begin and end ---- */
-
 static void say(struct live_descent *l, enum note_level level, const char *text)
 {
 	screen_message(l->screen, level, text);
@@ -158,8 +156,6 @@ void live_descent_action(struct live_descent *l, const struct screen_action *a, 
 			driver_stop(l->driver);
 	}
 }
-
-/* ---- earlier answers ---- */
 
 /* True if the ranges overlap: the range of a peak may have moved since the earlier answer. */
 static bool same_peak(const struct live_answer *a, const struct rec_descent *ask)

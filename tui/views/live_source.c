@@ -11,8 +11,6 @@
 
 enum { SOURCE_BYTES = 8 << 20, PATH_BYTES = 4200, TITLE_BYTES = 2 * PATH_BYTES + 64 };
 
-/* ---- source files ---- */
-
 /* Read a whole file; NULL with errno. The name comes from the target and is untrusted, so only
  * regular files are read. */
 static char *read_source(const char *path)
@@ -104,8 +102,6 @@ static bool show_source(struct live_source *l, const char *path, uint32_t line)
 	free(text);
 	return true;
 }
-
-/* ---- instructions ---- */
 
 /* The share of one instruction in the samples of its function; 0: none. */
 static double share_at(const struct descent_result *r, uint32_t module, uint64_t offset)

@@ -15,8 +15,6 @@ static void descent_close(struct view *view)
 	free(v);
 }
 
-/* --- the tree ------------------------------------------------------------------------------ */
-
 static const struct screen_descent_node *node_at(const struct view_descent *v, uint32_t i)
 {
 	return &v->copy->nodes[i];
@@ -147,8 +145,6 @@ static void descent_tick(struct view *view)
 	}
 	fit(v);
 }
-
-/* --- requests -------------------------------------------------------------------------------- */
 
 static void set_branch(struct view_descent *v, enum branch b)
 {

@@ -12,9 +12,6 @@ enum { NAME_MIN = 18, MAX_TEXT = 1 << 20, PATH_INDENT = 4 };
 
 static const char answer_wait[] = "waiting for the first calls";
 
-/* --- text in lines -----------------------------------------------------------------------------
- */
-
 /* Append a text in lines to `out`, which is empty. Returns the number of lines. */
 static int wrapped(struct buf *out, const char *text, int width, const char *first,
 		   unsigned int rest)
@@ -127,9 +124,6 @@ static int path_lines(const struct view_descent *v, int width, struct buf *out, 
 	}
 	return n;
 }
-
-/* --- layout --------------------------------------------------------------------------------------
- */
 
 struct layout {
 	struct rect parts, sentence, status, heading, tree, paths_heading, paths;

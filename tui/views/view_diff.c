@@ -103,8 +103,6 @@ static int copy_rows(struct view_diff *v, const struct screen_diff *d, const str
 	return 0;
 }
 
-/* --- requests ------------------------------------------------------------------------- */
-
 static void open_selected(struct view_diff *v)
 {
 	struct screen *s = v->view.screen;

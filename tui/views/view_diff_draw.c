@@ -71,8 +71,6 @@ static void draw_list(const struct view_diff *v, struct grid *g, struct rect r)
 		draw_line(v, g, (struct rect){r.x, r.y + i, r.w, 1}, line_at(v, top + i));
 }
 
-/* --- histograms ------------------------------------------------------------------------- */
-
 struct chart {
 	unsigned int low, high; /* buckets, for both sides: [low, high) */
 	double least, most;	/* calls per second in a bucket: log2 */
@@ -202,8 +200,6 @@ static void draw_charts(const struct view_diff *v, struct grid *g, struct rect r
 	if (drawn)
 		draw_axis(&c, g, (struct rect){r.x + 1, r.y + 2 * bars + 2, r.w - 2, 1});
 }
-
-/* --- all of it -------------------------------------------------------------------------- */
 
 static void draw_titles(const struct view_diff *v, struct grid *g, struct rect r)
 {

@@ -67,8 +67,6 @@ static void events_tick(struct view *v)
 			list_select(&e->list, (int)i);
 }
 
-/* --- drawing ------------------------------------------------------------------------ */
-
 /* "0:07.3", "1:02:45": time since the start of the session. */
 static void format_at(char *out, size_t size, uint64_t ns)
 {
@@ -165,8 +163,6 @@ static int events_height(const struct view *v, int cols)
 {
 	return ((const struct view_events *)v)->list.n + 2;
 }
-
-/* --- requests ------------------------------------------------------------------------- */
 
 static void keep_selection(struct view_events *e)
 {

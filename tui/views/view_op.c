@@ -13,8 +13,6 @@ static void op_close(struct view *v)
 
 #define SETTLED_NS 15000000000ull
 
-/* --- what is chosen -------------------------------------------------------------------- */
-
 const struct peak *view_op_chosen(const struct view_op *v, int *index)
 {
 	unsigned int best = 0;
@@ -160,8 +158,6 @@ static void op_tick(struct view *view)
 	hold_chosen(v, number);
 	fit(v);
 }
-
-/* --- requests ---------------------------------------------------------------------------- */
 
 static void next_pane(struct view_op *v, int by)
 {

@@ -28,8 +28,6 @@ static bool no_calls(const struct view_op *v)
 	return !v->op->op.total.calls && !v->op->op.open && v->op->placement[0];
 }
 
-/* --- layout ------------------------------------------------------------------------------- */
-
 /* Set the columns: latencies, map, histogram, brackets. In a narrow window omit the labels first,
  * then the map. */
 static void lay_out_columns(struct op_layout *l, struct rect area, int lanes)
@@ -97,8 +95,6 @@ static struct op_layout lay_out(const struct view_op *v, struct rect r, int lane
 	return l;
 }
 
-/* --- title ---------------------------------------------------------------------------------- */
-
 /* Draw name, calls, open calls and quantiles, the most important first: the end may be cut. */
 static void draw_title(const struct view_op *v, struct grid *g, struct rect r)
 {
@@ -155,9 +151,6 @@ static void draw_remark(const struct view_op *v, struct grid *g, struct rect r)
 	if (no_calls(v))
 		grid_put_cut(g, x, r.y, r.x + r.w - x, ROLE_DIM, v->op->placement);
 }
-
-/* --- open calls ---------------------------------------------------------------------------------
- */
 
 static void draw_open(const struct view_op *v, struct grid *g, struct rect r)
 {

@@ -64,8 +64,6 @@ static void ops_tick(struct view *v)
 		sanitise(o->note, sizeof(o->note), model_note(m, o->nr_notes - 1)->text);
 }
 
-/* --- requests ------------------------------------------------------------------------- */
-
 static const struct op_row *selected_row(const struct view_operations *o)
 {
 	return op_rows_at(&o->rows, (size_t)o->list.selected);

@@ -13,8 +13,6 @@ static void picker_close(struct view *v)
 	free(p);
 }
 
-/* --- the list ------------------------------------------------------------------------- */
-
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct view_picker *p = ctx;
@@ -160,8 +158,6 @@ static void picker_set(struct view *v, const struct picker_process *list, size_t
 	if (selected && selected != p->selected)
 		p->ended = selected;
 }
-
-/* --- keys --------------------------------------------------------------------------------- */
 
 static void filter_changed(struct view_picker *p)
 {

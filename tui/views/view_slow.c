@@ -35,8 +35,6 @@ static void slow_close(struct view *v)
 	free(v);
 }
 
-/* --- drawing ------------------------------------------------------------------------ */
-
 static bool row_matches(const struct slow_row *row, const char *text)
 {
 	return text[0] && (strcasestr(row->name, text) || strcasestr(row->why, text));
@@ -132,8 +130,6 @@ static int slow_height(const struct view *v, int cols)
 	return ((const struct view_slow *)v)->list.n + 2;
 }
 
-/* --- requests ------------------------------------------------------------------------- */
-
 static void keep_selection(struct view_slow *v)
 {
 	v->selected = v->list.selected ? v->row[v->list.selected].number : 0;
@@ -224,8 +220,6 @@ void screen_list_slow_calls(struct screen *s, const struct screen_slow_question 
 		((struct view_slow *)view)->question = *q;
 	screen_push(s, view);
 }
-
-/* --- the calls --------------------------------------------------------------------------- */
 
 /* The uppermost one; NULL: none is open. */
 static struct view_slow *view_slow_of(const struct screen *s)

@@ -78,8 +78,6 @@ void screen_show_source(struct screen *s, const char *title, const char *text, u
 	screen_push(s, &p->view);
 }
 
-/* --- code ------------------------------------------------------------------------------------- */
-
 static void add_place(struct pager *p, const char *file, uint32_t line, bool shares)
 {
 	char raw[1024], safe[2048], text[2100];

@@ -134,8 +134,6 @@ static void threads_tick(struct view *v)
 			list_select(&w->list, (int)i);
 }
 
-/* --- drawing ------------------------------------------------------------------------ */
-
 enum { TID_W = 8, NAME_W = 16, SHARE_W = 6, OP_W = 15 };
 
 struct thread_columns {
@@ -254,8 +252,6 @@ static int threads_height(const struct view *v, int cols)
 {
 	return ((const struct view_threads *)v)->list.n + 2;
 }
-
-/* --- requests ------------------------------------------------------------------------- */
 
 static void keep_selection(struct view_threads *w)
 {
