@@ -100,6 +100,35 @@ int BPF_PROG(on_block_done, struct request *rq)
 
 /* ---- profiles */
 
+/* A request with data is given to its device. Returns how far from the one before it begins, as
+ * pt_request.distance. */
+NOINLINE u64 request_distance(struct request *rq)
+{
+	u64 key = (u64)rq->q, begin = rq->__sector, end = begin + (rq->__data_len >> 9), *last, was;
+
+	if (end == begin)
+		return 0;
+	last = bpf_map_lookup_elem(&request_ends, &key);
+	if (!last) {
+		bpf_map_update_elem(&request_ends, &key, &end, BPF_ANY);
+		return 0;
+	}
+	was = *last;
+	*last = end;
+	return (begin > was ? begin - was : was - begin) + 1;
+}
+
+#define REQUEST_FLAG(flags, name)                                                                  \
+	((flags) >> bpf_core_enum_value(enum req_flag_bits, __REQ_##name) & 1 ? PT_REQUEST_##name  \
+									      : 0)
+
+INLINE u32 request_flags(u32 flags)
+{
+	return REQUEST_FLAG(flags, SYNC) | REQUEST_FLAG(flags, META) | REQUEST_FLAG(flags, FUA) |
+	       REQUEST_FLAG(flags, PREFLUSH) | REQUEST_FLAG(flags, RAHEAD) |
+	       REQUEST_FLAG(flags, BACKGROUND);
+}
+
 INLINE void request_seen(struct request *rq, u32 event)
 {
 	struct pt_control *c = the_control();
@@ -108,12 +137,16 @@ INLINE void request_seen(struct request *rq, u32 event)
 
 	if (!c || !(c->layers & ON_BLOCK))
 		return;
+	if (event == REQUEST_ISSUED)
+		q.distance = request_distance(rq);
 	/* a worker of the kernel may issue what a target has submitted */
 	seen = bpf_map_lookup_elem(&requests, &key);
 	/* what was open when the layer was off may have ended unseen */
 	if (seen && (!seen->start || gate_is_open(c, GATE_BLOCK, seen->start))) {
-		if (event == REQUEST_ISSUED)
+		if (event == REQUEST_ISSUED) {
 			seen->issued = bpf_ktime_get_ns();
+			seen->distance = q.distance;
+		}
 		return;
 	}
 	if (!is_target(c, id >> 32))
@@ -201,12 +234,14 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 		request_parts_count(c, q, now);
 		r = sample_begin(c, c->slot_block, q->tgid, q->tid, q->start, ns);
 		if (r) {
-			r->known = KNOWN_RET | KNOWN_ARG0 * 0xf;
+			r->known = KNOWN_RET | KNOWN_ARG0 * (q->distance ? 0x3f : 0x2f);
 			r->ret = (u32)error & 0xff;
 			r->args[0] = q->flags & 0xff;
 			r->args[1] = q->bytes;
 			r->args[2] = q->sector;
 			r->args[3] = q->device;
+			r->args[4] = q->distance - 1;
+			r->args[5] = request_flags(q->flags);
 			bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 		}
 	}

@@ -144,8 +144,12 @@ struct mutex {
 		s64 counter;
 	} owner;
 };
+struct file_system_type {
+	const char *name;
+};
 struct super_block {
 	unsigned long s_magic;
+	struct file_system_type *s_type;
 };
 struct list_head {
 	struct list_head *next;
@@ -172,6 +176,7 @@ struct file_lock_context {
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
+	s64 i_size;
 	struct file_lock_context *i_flctx;
 	struct super_block *i_sb;
 	struct rw_semaphore i_rwsem;
@@ -209,7 +214,7 @@ struct path {
 };
 struct file {
 	struct inode *f_inode;
-	unsigned int f_mode;
+	unsigned int f_mode, f_flags;
 	struct path f_path;
 	void *private_data;
 };
@@ -405,6 +410,15 @@ struct io_kiocb {
 	struct io_cqe cqe;
 };
 
+/* Bits of request.cmd_flags, relocated as fields are. */
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+	__REQ_META,
+	__REQ_FUA,
+	__REQ_PREFLUSH,
+	__REQ_RAHEAD,
+	__REQ_BACKGROUND,
+};
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;

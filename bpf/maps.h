@@ -98,6 +98,7 @@ struct pt_request {
 	pt_u64 start;  /* 0: not counted: began outside of a phase or with the gate closed */
 	pt_u64 issued; /* to the device, the last time; 0: not yet, or this was not seen */
 	pt_u64 sector;
+	pt_u64 distance; /* sectors + 1 from the end of the request issued before; 0: not known */
 	pt_u32 tgid, tid;
 	pt_u32 bytes;
 	pt_u32 flags;
@@ -116,6 +117,10 @@ struct pt_uring {
 };
 
 MAP(LRU_HASH, requests, u64, struct pt_request, 8192);
+
+/* Where the last request ended that a device was given. Key: address of its queue; value: sector.
+ */
+MAP(LRU_HASH, request_ends, u64, u64, 256);
 
 MAP(LRU_HASH, urings, u64, struct pt_uring, 16384);
 

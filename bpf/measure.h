@@ -19,6 +19,7 @@
 /* For functions with loops: the verifier checks a separate function once instead of once per
  * calling state. It assumes that pointer arguments may be NULL. */
 #define SEPARATE __attribute__((noinline, weak))
+#define NOINLINE static __attribute__((noinline, unused))
 
 /* The word of kernel memory at this address; 0 if it cannot be read. */
 INLINE u64 kernel_word(u64 address)

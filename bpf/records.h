@@ -473,12 +473,17 @@ struct pt_control {
 	struct pt_found found;
 	pt_u32 break_misses[PT_FOLLOWED_CALLS]; /* hits by other calls, of each breakpoint */
 	pt_u32 sys_slot[PT_SYSCALLS];
+	pt_u16 sys_file[PT_SYSCALLS]; /* enum pt_file_argument of each system call */
 	pt_u32 uring_slot[PT_URING_OPS];
 	pt_u32 uring_open; /* requests of this burst of the system calls */
 	/* Calls of this operation that take longer are sent. 0: not known, see `keep`. */
 	pt_u64 keep_ns[PT_SLOTS];
 	pt_u32 correction[PT_SLOTS]; /* ns to subtract from each latency */
 };
+
+/* Which argument of a system call is the descriptor whose file is read for samples: its number + 1.
+ */
+enum pt_file_argument { PT_FILE_NONE = 0, PT_FILE_RESULT = 7 };
 
 /* Counters of hits by kind, for each CPU. */
 enum pt_counter {

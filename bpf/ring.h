@@ -37,6 +37,24 @@ struct pt_record {
 	pt_u64 at;
 };
 
+/* Indices in the blocks of a sample of a system call: what is known of its file. */
+enum pt_file_value {
+	PT_FILE_SIZE = 0, /* bytes, of a regular file */
+	PT_FILE_FLAGS,	  /* of open() */
+	PT_FILE_STATE,	  /* of a socket with connections */
+	PT_FILE_KIND,	  /* its mode, and of a socket family << 48, type << 32, protocol << 16 */
+};
+
+/* Flags of a block request, which have other numbers in each kernel. */
+enum pt_request_flag {
+	PT_REQUEST_SYNC = 1 << 0,
+	PT_REQUEST_META = 1 << 1,
+	PT_REQUEST_FUA = 1 << 2,
+	PT_REQUEST_PREFLUSH = 1 << 3,
+	PT_REQUEST_RAHEAD = 1 << 4,
+	PT_REQUEST_BACKGROUND = 1 << 5,
+};
+
 struct pt_record_sample {
 	struct pt_record head;
 	pt_u64 latency;

@@ -2,6 +2,7 @@
 /* Measures the latencies of system calls, and of futex calls that wait for a lock. */
 #include "bpf/asleep.h"
 #include "bpf/descend.h"
+#include "bpf/descriptors.h"
 #include "bpf/measure.h"
 #include "bpf/phases.h"
 
@@ -106,10 +107,66 @@ INLINE bool waited_for_lock(struct pt_thread *t)
 	       (op == FUTEX_WAIT_OP && (u32)t->sys_args[2] == 2);
 }
 
+enum { ANONYMOUS_INODES = 0x09041934 /* eventfd, epoll and the like have these in common */ };
+
+INLINE void sample_socket(struct pt_record_sample *r, struct sock *sk)
+{
+	u64 type = BPF_CORE_READ(sk, sk_type);
+
+	r->blocks[PT_FILE_KIND][0] |= (u64)BPF_CORE_READ(sk, __sk_common.skc_family) << 48 |
+				      type << 32 | (u64)BPF_CORE_READ(sk, sk_protocol) << 16;
+	if (type == SOCK_DGRAM)
+		return;
+	r->blocks[PT_FILE_STATE][0] = BPF_CORE_READ(sk, __sk_common.skc_state);
+	r->known |= KNOWN_MEMBER0 << PT_FILE_STATE;
+}
+
+/* What is known of the file that a sampled call worked on. Read when the call is over, so that it
+ * takes nothing of the call's time. */
+NOINLINE int sample_file(struct pt_record_sample *r, u64 address)
+{
+	struct file *file = (struct file *)address;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	const void *name = BPF_CORE_READ(inode, i_sb, s_type, name);
+	u32 mode = mode_of(file);
+
+	r->blocks[PT_FILE_FLAGS][0] = BPF_CORE_READ(file, f_flags);
+	r->known |= KNOWN_TEXT | KNOWN_MEMBER0 << PT_FILE_FLAGS;
+	if (BPF_CORE_READ(inode, i_sb, s_magic) == ANONYMOUS_INODES)
+		mode = 0;
+	r->blocks[PT_FILE_KIND][0] = mode;
+	if (mode == S_IFREG) {
+		r->blocks[PT_FILE_SIZE][0] = BPF_CORE_READ(inode, i_size);
+		r->known |= KNOWN_MEMBER0 << PT_FILE_SIZE;
+	} else if (mode == S_IFSOCK) {
+		sample_socket(r, sock_of(file));
+	} else if (!mode || mode == S_IFCHR || mode == S_IFBLK) {
+		name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	}
+	bpf_probe_read_kernel_str(r->text, PT_TEXT, name);
+	return 0;
+}
+
+/* The file that a call worked on; NULL: none. */
+INLINE struct file *file_of_call(struct pt_control *c, struct pt_record_sample *r, u64 nr)
+{
+	u32 argument;
+
+	HIDE(nr);
+	argument = nr < PT_SYSCALLS ? c->sys_file[nr] : PT_FILE_NONE;
+	if (!argument)
+		return 0;
+	count_hit(PT_READS);
+	argument--;
+	HIDE(argument);
+	return file_of(bpf_get_current_task_btf(), argument < PT_ARGS ? r->args[argument] : r->ret);
+}
+
 INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64 id, u64 ns,
 			long ret)
 {
 	struct pt_record_sample *r = sample_begin(c, slot, id >> 32, (u32)id, t->sys_start, ns);
+	struct file *file;
 
 	if (!r)
 		return;
@@ -118,6 +175,9 @@ INLINE void call_sample(struct pt_control *c, struct pt_thread *t, u32 slot, u64
 	r->known |= KNOWN_RET | KNOWN_ARG0 * 0x3f;
 	for (int i = 0; i < PT_ARGS; i++)
 		r->args[i] = t->sys_args[i];
+	file = file_of_call(c, r, t->sys_nr);
+	if (file)
+		sample_file(r, (u64)file);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 

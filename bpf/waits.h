@@ -40,8 +40,6 @@ enum { HUB_STRANGERS = 32 };
 #define EXPIRES_NS 5000000000ull
 #define NEVER (~0ull)
 
-#define NOINLINE static __attribute__((noinline, unused))
-
 INLINE bool waits_on(struct pt_control *c)
 {
 	return waits_built && c && *(volatile u32 *)&c->waits.window;

@@ -192,6 +192,7 @@ int collector_begin(struct collector *c)
 	control->slot_runqueue = control->next_slot++;
 	for (uint32_t s = 0; s < PT_SLOTS; s++)
 		control->correction[s] = 0;
+	file_values(c);
 	control->follow = o->follow;
 	control->check_exec = target_rights_matter();
 	control->phase_mode = o->phases;

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The values behind arguments that are read when a call of a function begins. */
+/* The values behind arguments: of a function when a call begins, of the file of a system call when
+ * it ends. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
+#include "analysis/base/array.h"
+#include "analysis/base/syscall_names.h"
+#include "analysis/latency/syscall_args.h"
 #include "bpf/ring.h"
 #include "collect/functions_impl.h"
 #include "collect/kernel_side.h"
@@ -119,4 +127,87 @@ void function_members_take(const struct function *f, const struct pt_record_samp
 		memcpy(&to->members[i], (const char *)from->blocks[m->block] + m->at, m->size);
 		to->known |= (uint32_t)SAMPLE_MEMBER0 << i;
 	}
+}
+
+void file_values(struct collector *c)
+{
+	struct pt_control *control = kernel_side_control(c->kernel);
+
+	for (unsigned int nr = 0; nr < PT_SYSCALLS && !c->options->no_values; nr++) {
+		const char *name = syscall_name(nr);
+
+		if (name)
+			control->sys_file[nr] = (pt_u16)(syscall_file(name) + 1);
+	}
+}
+
+static const char *socket_words(uint64_t kind)
+{
+	static const struct {
+		int family, type, protocol; /* 0: any */
+		const char *words;
+	} sockets[] = {
+	    {AF_UNIX, SOCK_STREAM, 0, "Unix stream socket"},
+	    {AF_UNIX, SOCK_DGRAM, 0, "Unix datagram socket"},
+	    {AF_UNIX, 0, 0, "Unix packet socket"},
+	    {AF_INET, 0, IPPROTO_TCP, "TCP socket"},
+	    {AF_INET6, 0, IPPROTO_TCP, "TCP socket"},
+	    {AF_INET, 0, IPPROTO_UDP, "UDP socket"},
+	    {AF_INET6, 0, IPPROTO_UDP, "UDP socket"},
+	    {AF_NETLINK, 0, 0, "netlink socket"},
+	    {AF_PACKET, 0, 0, "packet socket"},
+	    {AF_VSOCK, 0, 0, "socket to a virtual machine or its host"},
+	};
+	int family = (int)(kind >> 48), type = (int)(kind >> 32 & 0xffff),
+	    protocol = (int)(kind >> 16 & 0xffff);
+
+	for (size_t i = 0; i < ARRAY_SIZE(sockets); i++)
+		if (sockets[i].family == family && (!sockets[i].type || sockets[i].type == type) &&
+		    (!sockets[i].protocol || sockets[i].protocol == protocol))
+			return sockets[i].words;
+	return "socket";
+}
+
+/* Describe a file by its mode and the name that the kernel told: of an object without a path, such
+ * as
+ * "[eventfd]", of a device, or of the file system. */
+static void file_words(uint64_t kind, const char *name, char *to, size_t size)
+{
+	switch (kind & S_IFMT) {
+	case S_IFREG:
+		snprintf(to, size, "file on %s", name);
+		break;
+	case S_IFDIR:
+		snprintf(to, size, "directory on %s", name);
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		snprintf(to, size, "device %s", name);
+		break;
+	case S_IFIFO:
+		snprintf(to, size, "%s", strcmp(name, "pipefs") ? "named pipe" : "pipe");
+		break;
+	case S_IFSOCK:
+		snprintf(to, size, "%s", socket_words(kind));
+		break;
+	default:
+		name += *name == '[';
+		snprintf(to, size, "%.*s", (int)strcspn(name, "]"), name);
+		break;
+	}
+}
+
+void file_values_take(const struct pt_record_sample *from, struct rec_sample *to, char *text,
+		      size_t size)
+{
+	char name[PT_TEXT + 1];
+
+	for (uint32_t i = 0; i < PT_FILE_KIND; i++) {
+		to->members[i] = from->blocks[i][0];
+		to->known |= from->known & (uint32_t)SAMPLE_MEMBER0 << i;
+	}
+	/* what else open() was told is not of interest here */
+	to->members[PT_FILE_FLAGS] &= O_APPEND | O_NONBLOCK | O_SYNC | O_DIRECT;
+	snprintf(name, sizeof(name), "%.*s", PT_TEXT, from->text);
+	file_words(from->blocks[PT_FILE_KIND][0], name, text, size);
 }

@@ -40,10 +40,13 @@ static void values_take(const struct collector *c, const struct pt_record_sample
 	memcpy(r->args, s->args, sizeof(r->args));
 	/* of the sample these are blocks of memory */
 	r->known &= ~(uint32_t)(SAMPLE_MEMBER0 * 0xf);
-	if (c->slots[s->head.slot].function)
+	if (c->slots[s->head.slot].function) {
 		function_members_take(c->slots[s->head.slot].function, s, r);
-	if (s->known & SAMPLE_TEXT)
-		snprintf(to->text, sizeof(to->text), "%.*s", PT_TEXT, s->text);
+		if (s->known & SAMPLE_TEXT)
+			snprintf(to->text, sizeof(to->text), "%.*s", PT_TEXT, s->text);
+	} else if (s->known & SAMPLE_TEXT) {
+		file_values_take(s, r, to->text, sizeof(to->text));
+	}
 }
 
 void sample_take(struct collector *c, const struct pt_record_sample *s)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/latency/syscall_args.h"
 
+#include "analysis/base/array.h"
+
 // clang-format off
 #define FD(name) {name, ARG_FD}
 #define PTR(name) {name, ARG_POINTER}
@@ -197,7 +199,12 @@ struct syscall_arg layer_arg(enum layer layer, unsigned int argument)
 {
 	static const struct syscall_arg unknown = {"", ARG_UNKNOWN}, none = {"", ARG_NONE};
 	static const struct syscall_arg block[6] = {
-	    {"operation", ARG_BLOCK_OPERATION}, SIZE("bytes"), SIZE("sector"), FLAGS("device")};
+	    {"operation", ARG_BLOCK_OPERATION},
+	    SIZE("bytes"),
+	    SIZE("sector"),
+	    FLAGS("device"),
+	    SIZE("sectors between it and the request before"),
+	    {"request flags", ARG_BLOCK_FLAGS}};
 	static const struct syscall_arg lock[6] = {ADDR("lock"), {"kind of lock", ARG_LOCK_KIND}};
 	static const struct syscall_arg queue[6] = {{"queued", ARG_QUEUED}, {"CPU", ARG_FD}};
 	static const struct syscall_arg uring[6] = {{"file descriptor", ARG_FD}};
@@ -210,6 +217,37 @@ struct syscall_arg layer_arg(enum layer layer, unsigned int argument)
 	if (!table)
 		return unknown;
 	return argument < 6 && table[argument].name ? table[argument] : none;
+}
+
+struct syscall_arg layer_member(enum layer layer, unsigned int member)
+{
+	static const struct syscall_arg none = {"", ARG_NONE};
+	static const struct syscall_arg file[SAMPLE_MEMBERS + 1] = {
+	    SIZE("size of the file"),
+	    {"flags of the file", ARG_FILE_FLAGS},
+	    {"state of the socket", ARG_SOCKET_STATE},
+	    [SAMPLE_MEMBERS] = {"file", ARG_NAME}};
+
+	return layer == LAYER_SYSCALL && member < ARRAY_SIZE(file) && file[member].name
+		   ? file[member]
+		   : none;
+}
+
+int syscall_file(const char *syscall)
+{
+	/* these make the descriptor, or have closed it when they return */
+	if (!strncmp(syscall, "open", 4))
+		return SYSCALL_RESULT;
+	if (!strcmp(syscall, "close"))
+		return -1;
+	for (int i = 0; i < SYSCALL_RESULT; i++) {
+		struct syscall_arg arg = syscall_arg(syscall, (unsigned int)i);
+
+		/* a path may name another file than the directory from which it leads */
+		if (arg.kind == ARG_FD && !strstr(arg.name, "dirfd"))
+			return i;
+	}
+	return -1;
 }
 
 struct word {
@@ -254,14 +292,65 @@ static const struct word words[] = {
     {ARG_LOCK_KIND, 141, "priority-inheriting futex"},
     {ARG_QUEUED, 0, "after a wake-up"},
     {ARG_QUEUED, 1, "after a preemption"},
+    {ARG_SOCKET_STATE, 1, "established"},
+    {ARG_SOCKET_STATE, 2, "connecting (SYN sent)"},
+    {ARG_SOCKET_STATE, 3, "connecting (SYN received)"},
+    {ARG_SOCKET_STATE, 4, "closed here (FIN wait 1)"},
+    {ARG_SOCKET_STATE, 5, "closed here (FIN wait 2)"},
+    {ARG_SOCKET_STATE, 6, "closed (time wait)"},
+    {ARG_SOCKET_STATE, 7, "not connected"},
+    {ARG_SOCKET_STATE, 8, "closed by the peer (close wait)"},
+    {ARG_SOCKET_STATE, 9, "closed by the peer (last ACK)"},
+    {ARG_SOCKET_STATE, 10, "listening"},
+    {ARG_SOCKET_STATE, 11, "closed by both (closing)"},
+    /* of x86-64; a flag stands before those that are a part of it */
+    {ARG_FILE_FLAGS, 02000, "O_APPEND"},
+    {ARG_FILE_FLAGS, 04000, "O_NONBLOCK"},
+    {ARG_FILE_FLAGS, 04010000, "O_SYNC"},
+    {ARG_FILE_FLAGS, 010000, "O_DSYNC"},
+    {ARG_FILE_FLAGS, 040000, "O_DIRECT"},
+    {ARG_BLOCK_FLAGS, 1, "REQ_SYNC"},
+    {ARG_BLOCK_FLAGS, 2, "REQ_META"},
+    {ARG_BLOCK_FLAGS, 4, "REQ_FUA"},
+    {ARG_BLOCK_FLAGS, 8, "REQ_PREFLUSH"},
+    {ARG_BLOCK_FLAGS, 16, "REQ_RAHEAD"},
+    {ARG_BLOCK_FLAGS, 32, "REQ_BACKGROUND"},
 };
 
-const char *arg_word(enum arg_kind kind, int64_t value)
+/* Writes the names of all flags that are set, and the others as a number. */
+static void flag_words(enum arg_kind kind, uint64_t value, char *to, size_t size)
 {
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (unsigned int i = 0; i < ARRAY_SIZE(words) && used < size; i++) {
+		uint64_t bits = (uint64_t)words[i].value;
+
+		if (words[i].kind != kind || (value & bits) != bits)
+			continue;
+		used += (size_t)snprintf(to + used, size - used, "%s%s", used ? "|" : "",
+					 words[i].word);
+		value &= ~bits;
+	}
+	if (value && used < size)
+		snprintf(to + used, size - used, "%s0x%" PRIx64, used ? "|" : "", value);
+	else if (!used)
+		snprintf(to, size, "none");
+}
+
+bool arg_words(enum arg_kind kind, int64_t value, char *to, size_t size)
+{
+	if (kind == ARG_FILE_FLAGS || kind == ARG_BLOCK_FLAGS) {
+		flag_words(kind, (uint64_t)value, to, size);
+		return true;
+	}
 	if (kind == ARG_FUTEX_OPERATION)
 		value &= 0x7f; /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
-	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (words[i].kind == kind && words[i].value == value)
-			return words[i].word;
-	return NULL;
+	for (unsigned int i = 0; i < ARRAY_SIZE(words); i++) {
+		if (words[i].kind != kind || words[i].value != value)
+			continue;
+		snprintf(to, size, "%s", words[i].word);
+		return true;
+	}
+	return false;
 }

@@ -22,7 +22,11 @@ enum arg_kind {
 	ARG_BLOCK_OPERATION, /* block request: enum req_op of the kernel */
 	/* lock wait: LCB_F_* of the lock tracepoints of the kernel, or a futex operation */
 	ARG_LOCK_KIND,
-	ARG_QUEUED, /* run-queue delay: 1 after a preemption, 0 after a wake-up */
+	ARG_QUEUED,	  /* run-queue delay: 1 after a preemption, 0 after a wake-up */
+	ARG_SOCKET_STATE, /* of a stream socket: TCP_ESTABLISHED and so on */
+	ARG_FILE_FLAGS,	  /* of open() */
+	ARG_BLOCK_FLAGS,  /* of a block request: enum pt_request_flag */
+	ARG_NAME,	  /* a text in words */
 };
 
 struct syscall_arg {
@@ -39,5 +43,17 @@ struct syscall_arg syscall_arg(const char *syscall, unsigned int argument);
  */
 struct syscall_arg layer_arg(enum layer layer, unsigned int argument);
 
-/* Returns the word for a value of one of the last four kinds, or NULL if there is none. */
-const char *arg_word(enum arg_kind kind, int64_t value);
+/*
+ * Returns the value number 0..SAMPLE_MEMBERS of a call of this layer, in the order of
+ * rec_sample.members and then rec_sample.text; ARG_NONE: there is none.
+ */
+struct syscall_arg layer_member(enum layer layer, unsigned int member);
+
+/* Which argument of the system call is the descriptor of the file that it works on;
+ * SYSCALL_RESULT: its result is; -1: none, or not any more when the call returns. */
+enum { SYSCALL_RESULT = 6 };
+int syscall_file(const char *syscall);
+
+/* Writes the words for a value of a kind from ARG_FUTEX_OPERATION on. Returns false if it has none.
+ */
+bool arg_words(enum arg_kind kind, int64_t value, char *to, size_t size);

@@ -84,27 +84,6 @@ static void describe(struct value_table *t, unsigned int f, const char *name,
 	to->traits.threshold = threshold;
 }
 
-/* Returns how arguments of a kind are compared and written. */
-static struct value_traits traits_of(enum arg_kind kind)
-{
-	static const struct value_traits traits[] = {
-	    [ARG_UNKNOWN] = {FORMAT_NUMBER, true, true, false, NULL, NULL},
-	    [ARG_NONE] = {FORMAT_HEX, false, false, false, NULL, NULL},
-	    [ARG_POINTER] = {FORMAT_HEX, false, false, false, NULL, NULL},
-	    [ARG_ADDRESS] = {FORMAT_HEX, true, false, false, NULL, NULL},
-	    [ARG_FD] = {FORMAT_NUMBER, true, false, true, NULL, NULL},
-	    [ARG_SIZE] = {FORMAT_SIZE, true, true, false, NULL, NULL},
-	    [ARG_FLAGS] = {FORMAT_HEX, true, false, false, NULL, NULL},
-	    [ARG_INT] = {FORMAT_NUMBER, true, true, true, NULL, NULL},
-	    [ARG_FUTEX_OPERATION] = {FORMAT_FUTEX_OPERATION, true, false, true, NULL, NULL},
-	    [ARG_BLOCK_OPERATION] = {FORMAT_BLOCK_OPERATION, true, false, false, NULL, NULL},
-	    [ARG_LOCK_KIND] = {FORMAT_LOCK_KIND, true, false, false, NULL, NULL},
-	    [ARG_QUEUED] = {FORMAT_QUEUED, true, false, false, NULL, NULL},
-	};
-
-	return traits[kind];
-}
-
 static void describe_argument(struct value_table *t, unsigned int i, enum layer layer,
 			      const char *syscall)
 {
@@ -118,7 +97,7 @@ static void describe_argument(struct value_table *t, unsigned int i, enum layer 
 			 arg.kind == ARG_UNKNOWN ? ", assumed" : "");
 	else
 		snprintf(to->name, sizeof(to->name), "argument %u (assumed integer)", i);
-	to->traits = traits_of(arg.kind);
+	to->traits = value_traits_of(arg.kind);
 	to->size = to->traits.is_signed ? sizeof(int) : 0;
 }
 
@@ -126,13 +105,13 @@ static void describe_argument(struct value_table *t, unsigned int i, enum layer 
 static void describe_parameter(struct feature *to, const struct parameter *p, const char *name)
 {
 	static const struct value_traits traits[] = {
-	    [PARAMETER_NONE] = {FORMAT_HEX, false, false, false, NULL, NULL},
-	    [PARAMETER_SIGNED] = {FORMAT_NUMBER, true, true, true, NULL, NULL},
-	    [PARAMETER_UNSIGNED] = {FORMAT_NUMBER, true, true, false, NULL, NULL},
-	    [PARAMETER_BOOL] = {FORMAT_BOOL, true, false, false, NULL, NULL},
-	    [PARAMETER_ENUM] = {FORMAT_WORD, true, false, true, NULL, NULL},
-	    [PARAMETER_POINTER] = {FORMAT_HEX, true, false, false, NULL, NULL},
-	    [PARAMETER_STRING] = {FORMAT_STRING, true, false, false, NULL, NULL},
+	    [PARAMETER_NONE] = TRAITS(HEX, false, false, false),
+	    [PARAMETER_SIGNED] = TRAITS(NUMBER, true, true, true),
+	    [PARAMETER_UNSIGNED] = TRAITS(NUMBER, true, true, false),
+	    [PARAMETER_BOOL] = TRAITS(BOOL, true, false, false),
+	    [PARAMETER_ENUM] = TRAITS(WORD, true, false, true),
+	    [PARAMETER_POINTER] = TRAITS(HEX, true, false, false),
+	    [PARAMETER_STRING] = TRAITS(STRING, true, false, false),
 	};
 
 	if (p->kind == PARAMETER_UNKNOWN)
@@ -167,8 +146,23 @@ static void describe_parameters(struct value_table *t, const char *text)
 			continue;
 		describe_parameter(to, &p, p.name);
 		to->in_program = true;
-		t->strings = (struct value_strings){t->call, t->n};
 		to->traits.strings = &t->strings;
+	}
+}
+
+/* Describe what is known of the objects of the kernel that a call worked on. */
+static void describe_objects(struct value_table *t, enum layer layer)
+{
+	for (unsigned int i = 0; i <= SAMPLE_MEMBERS; i++) {
+		struct syscall_arg arg = layer_member(layer, i);
+		struct feature *to = &t->feature[F_MEMBER0 + i];
+
+		if (arg.kind == ARG_NONE)
+			continue;
+		snprintf(to->name, sizeof(to->name), "%s", arg.name);
+		to->traits = value_traits_of(arg.kind);
+		to->traits.strings = &t->strings;
+		to->of_kernel = true;
 	}
 }
 
@@ -294,6 +288,7 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 	t->call = call;
 	t->weight = weight;
 	t->n = n;
+	t->strings = (struct value_strings){call, n};
 	t->orders = calloc((size_t)n * F_COUNT + 1, sizeof(*t->orders));
 	t->group = calloc(n + 1, sizeof(*t->group));
 	t->in = calloc(n + 1, sizeof(*t->in));
@@ -305,6 +300,7 @@ struct value_table *value_table_new(const struct call_sample *const *call, const
 	}
 	t->unverified = op->layer == LAYER_FUNCTION || op->layer == LAYER_KERNEL;
 	describe_all(t, op->layer, op->name);
+	describe_objects(t, op->layer);
 	describe_parameters(t, op->parameters);
 	for (unsigned int f = 0; f < F_COUNT; f++) {
 		t->feature[f].order = t->orders + (size_t)f * n;
@@ -419,13 +415,14 @@ static bool is_address(const struct feature *f)
 	return f->in_program && f->traits.format == FORMAT_HEX;
 }
 
-/* How much a verdict is worth, in steps: what the program calls by its name explains more than what
- * calls do, such as sleep. */
+/* How much a verdict is worth, in steps: what the program calls by its name, and the file that a
+ * call works on, explain more than what calls do, such as sleep. */
 static double worth(const struct value_table *t, const struct value_verdict *v)
 {
 	const struct feature *f = &t->feature[v->feature];
+	bool has_name = (f->in_program && !is_address(f)) || f->of_kernel;
 
-	return round((separation(v) + (f->in_program && !is_address(f) ? WORTH_OF_NAME : 0)) * 20);
+	return round((separation(v) + (has_name ? WORTH_OF_NAME : 0)) * 20);
 }
 
 /* Orders by worth; what is worth the same, by the order of the candidates, addresses last. */

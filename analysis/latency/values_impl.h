@@ -28,6 +28,7 @@ enum feature_id {
 struct feature {
 	char name[VALUES_NAME];
 	bool in_program; /* `name` is a parameter's */
+	bool of_kernel;	 /* of an object of the kernel that the call worked on */
 	struct value_traits traits;
 	uint32_t size;	 /* only so many low bytes hold the value; 0: all */
 	unsigned int nr; /* number of calls for which the value is known */

@@ -19,16 +19,14 @@ enum value_format {
 	FORMAT_HEX,    /* flags, addresses */
 	FORMAT_RESULT, /* result of a system call: -4095..-1 are errors */
 	FORMAT_STATUS, /* result of a function: small negative numbers are perhaps errors */
-	FORMAT_FUTEX_OPERATION,
-	FORMAT_BLOCK_OPERATION,
-	FORMAT_LOCK_KIND,
-	FORMAT_QUEUED,
+	FORMAT_ARG,    /* words of arg_words() */
 	FORMAT_BOOL,
 	FORMAT_WORD, /* an enumeration of the program */
 	FORMAT_STRING,
+	FORMAT_NAME, /* a string that is no text of the program */
 };
 
-/* The strings for which keys of FORMAT_STRING stand. */
+/* The strings for which keys of FORMAT_STRING and FORMAT_NAME stand. */
 struct value_strings {
 	const struct call_sample *const *call;
 	unsigned int n;
@@ -41,8 +39,16 @@ struct value_traits {
 	bool threshold;			     /* values may be compared with a threshold */
 	bool is_signed;			     /* keys are signed; false: compare them as uint64_t */
 	const char *words;		     /* FORMAT_WORD: struct parameter.words */
-	const struct value_strings *strings; /* FORMAT_STRING */
+	const struct value_strings *strings; /* FORMAT_STRING, FORMAT_NAME */
+	unsigned int arg;		     /* FORMAT_ARG: enum arg_kind */
 };
+
+/* An initializer: TRAITS(NUMBER, exact, threshold, signed). */
+#define TRAITS(format_, exact_, threshold_, signed_)                                               \
+	{                                                                                          \
+		.format = FORMAT_##format_, .exact = exact_, .threshold = threshold_,              \
+		.is_signed = signed_                                                               \
+	}
 
 enum rule_kind {
 	RULE_IN,       /* one of key[0..nr) */

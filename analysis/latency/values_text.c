@@ -9,6 +9,32 @@
 #include "analysis/latency/samples.h"
 #include "analysis/latency/syscall_args.h"
 
+struct value_traits value_traits_of(enum arg_kind kind)
+{
+	static const struct value_traits table[] = {
+	    [ARG_UNKNOWN] = TRAITS(NUMBER, true, true, false),
+	    [ARG_NONE] = TRAITS(HEX, false, false, false),
+	    [ARG_POINTER] = TRAITS(HEX, false, false, false),
+	    [ARG_ADDRESS] = TRAITS(HEX, true, false, false),
+	    [ARG_FD] = TRAITS(NUMBER, true, false, true),
+	    [ARG_SIZE] = TRAITS(SIZE, true, true, false),
+	    [ARG_FLAGS] = TRAITS(HEX, true, false, false),
+	    [ARG_INT] = TRAITS(NUMBER, true, true, true),
+	    [ARG_FUTEX_OPERATION] = TRAITS(ARG, true, false, true),
+	    [ARG_BLOCK_OPERATION] = TRAITS(ARG, true, false, false),
+	    [ARG_LOCK_KIND] = TRAITS(ARG, true, false, false),
+	    [ARG_QUEUED] = TRAITS(ARG, true, false, false),
+	    [ARG_SOCKET_STATE] = TRAITS(ARG, true, false, false),
+	    [ARG_FILE_FLAGS] = TRAITS(ARG, true, false, false),
+	    [ARG_BLOCK_FLAGS] = TRAITS(ARG, true, false, false),
+	    [ARG_NAME] = TRAITS(NAME, true, false, false),
+	};
+	struct value_traits traits = table[kind];
+
+	traits.arg = kind;
+	return traits;
+}
+
 /* Returns the number nearest to x with `digits` significant digits. */
 static uint64_t round_to(double x, unsigned int digits)
 {
@@ -67,15 +93,19 @@ int64_t string_key(const char *text)
 	return (int64_t)hash_bytes(text, strlen(text));
 }
 
-static void string_text(char *to, size_t size, int64_t key, const struct value_strings *strings)
+static void string_text(char *to, size_t size, int64_t key, const struct value_traits *traits)
 {
+	const struct value_strings *strings = traits->strings;
+
 	for (unsigned int i = 0; strings && i < strings->n; i++) {
 		const struct call_sample *c = strings->call[i];
 
 		if (!(c->known & SAMPLE_TEXT) || string_key(c->text) != key)
 			continue;
+		if (traits->format == FORMAT_NAME)
+			snprintf(to, size, "%s", c->text);
 		/* of a string that fills the room there may be more */
-		if (strlen(c->text) == SAMPLE_TEXT_BYTES - 1)
+		else if (strlen(c->text) == SAMPLE_TEXT_BYTES - 1)
 			snprintf(to, size, "\"%.*s...\"", SAMPLE_TEXT_BYTES - 2, c->text);
 		else
 			snprintf(to, size, "\"%s\"", c->text);
@@ -112,17 +142,9 @@ void value_text(char *to, size_t size, int64_t key, const struct value_traits *t
 			return;
 		}
 		break;
-	case FORMAT_FUTEX_OPERATION:
-		word = arg_word(ARG_FUTEX_OPERATION, key);
-		break;
-	case FORMAT_BLOCK_OPERATION:
-		word = arg_word(ARG_BLOCK_OPERATION, key);
-		break;
-	case FORMAT_LOCK_KIND:
-		word = arg_word(ARG_LOCK_KIND, key);
-		break;
-	case FORMAT_QUEUED:
-		word = arg_word(ARG_QUEUED, key);
+	case FORMAT_ARG:
+		if (arg_words((enum arg_kind)traits->arg, key, to, size))
+			return;
 		break;
 	case FORMAT_BOOL:
 		word = key ? "true" : "false";
@@ -132,7 +154,8 @@ void value_text(char *to, size_t size, int64_t key, const struct value_traits *t
 			return;
 		break;
 	case FORMAT_STRING:
-		string_text(to, size, key, traits->strings);
+	case FORMAT_NAME:
+		string_text(to, size, key, traits);
 		return;
 	case FORMAT_COUNT:
 	case FORMAT_NUMBER:

@@ -5,7 +5,11 @@
  */
 #pragma once
 
+#include "analysis/latency/syscall_args.h"
 #include "analysis/latency/values_rule.h"
+
+/* Returns how arguments of a kind are compared and written. */
+struct value_traits value_traits_of(enum arg_kind kind);
 
 /* Returns a number t with low < t <= high, as round as possible, near their geometric mean. */
 int64_t round_between(int64_t low, int64_t high, bool is_signed, enum value_format format);

@@ -75,6 +75,20 @@ def block():
     between("the time of the parts", queue["total_ns"] + device["total_ns"], device["total_ns"], whole["total_ns"])
 
 
+@live("large requests one behind the other among small ones anywhere: what they have in common")
+def block_values():
+    truth, document = layer_run("blockio", "-f", "block", args=[6000, 0, 3000])
+    op = operation(document, "block")
+    check(len(op["peaks"]) > 1, "one peak: %s" % op["peaks"])
+    slow = max((p for p in op["peaks"] if p["calls"] >= 1000), key=lambda p: p["mode_ns"])
+    text = value(slow, "bytes")
+    check(re.match(r"(at least )?\d{5,6} in ", text), "the size is not named: " + text)
+    # the file is 8192 sectors long, and begins again at its end
+    text = value(slow, "sectors between it and the request before")
+    told = re.match(r"(?:0|0 or 8192|8192 or 0) in (\d+)% of these, (?:under )?(\d+)% of the others", text)
+    check(told and int(told[1]) - int(told[2]) >= 50, "that they are sequential is not named: " + text)
+
+
 @case("without its parts, a request is one operation")
 def block_whole():
     _, document = layer_run("blockio", "-f", "block", args=[40, 4])
@@ -283,6 +297,23 @@ def values():
     for name, what in (("req->cmd", "PUT"), ("path", '"/slow"')):
         text = value(slow, name)
         check(re.match(what + r" in (9\d|100)% of these, (under 1|\d)% of the others", text), "%s is not named: %s" % (name, text))
+
+
+@live("what the slow system calls have in common: the kind of their file, its flags")
+def file_values():
+    truth, document = layer_run("file_kinds", "-f", "syscall:read", "-f", "syscall:pwrite64", args=[3000])
+    op = operation(document, "syscall:read")
+    slow = max((p for p in op["peaks"] if p["calls"] > truth["piped"] // 2), key=lambda p: p["mode_ns"])
+    check(2500000 < slow["mode_ns"], "reads of the pipe take %d ns" % slow["mode_ns"])
+    text = value(slow, "file")
+    check(re.match(r"pipe in (9\d|100)% of these, (under 1|\d)% of the others", text), "the pipe is not named: " + text)
+    op = operation(document, "syscall:pwrite64")
+    slow = max((p for p in op["peaks"] if p["calls"] > truth["flushed"] // 4), key=lambda p: p["mode_ns"])
+    text = value(slow, "flags of the file")
+    check(re.match(r"O_DSYNC in (9\d|100)% of these", text), "the flag is not named: " + text)
+    _, document = layer_run("file_kinds", "-f", "syscall:read", "--no-values", args=[1000])
+    told = [v["name"] for p in operation(document, "syscall:read")["peaks"] for v in p["values"]]
+    check("file" not in told, "told with --no-values: %s" % told)
 
 
 @case("JSON by line: one document a slice, each valid, totals that grow, and slices that add up to them")

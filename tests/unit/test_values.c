@@ -163,6 +163,53 @@ static void test_one_of_many(void **state)
 	free(s);
 }
 
+/* What the kernel knows of the file is said before the number of its descriptor. */
+static void test_file_of_descriptor(void **state)
+{
+	struct set *s = set_new(8);
+
+	for (int i = 0; i < 400; i++) {
+		struct call_sample *c = add(s, i % 4 == 0);
+
+		c->known = SAMPLE_ARG0 | SAMPLE_TEXT | SAMPLE_MEMBER0 << 1;
+		c->args[0] = i % 4 == 0 ? 7 : 3 + rng_next(&s->rng) % 4;
+		snprintf(c->text, sizeof(c->text), "%s", i % 4 == 0 ? "pipe" : "file on ext4");
+		c->members[1] = i % 4 == 0 ? 0 : 040000;
+		if (i % 4 == 0)
+			continue;
+		c->known |= SAMPLE_MEMBER0;
+		c->members[0] = rng_next(&s->rng) % 5000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:read");
+	assert_int_equal(s->out.nr, 3);
+	expect(s, 0, "flags of the file", "none in 100% of these, 0% of the others");
+	expect(s, 1, "file", "pipe in 100% of these, 0% of the others");
+	expect(s, 2, "argument 0 (fd)", "7 in 100% of these, 0% of the others");
+	assert_false(s->out.value[1].in_program);
+	/* the samples of other layers have none of these */
+	find(s, LAYER_URING, "io_uring:read");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "file descriptor", "7 in 100% of these, 0% of the others");
+	free(s);
+}
+
+static void test_size_of_file(void **state)
+{
+	struct set *s = set_new(9);
+
+	for (int i = 0; i < 800; i++) {
+		struct call_sample *c = add(s, i % 2 == 0);
+
+		c->known = SAMPLE_MEMBER0;
+		c->members[0] =
+		    i % 2 == 0 ? 3000000 + rng_next(&s->rng) % 900000 : rng_next(&s->rng) % 9000;
+	}
+	find(s, LAYER_SYSCALL, "syscall:fsync");
+	assert_int_equal(s->out.nr, 1);
+	expect(s, 0, "size of the file", "at least 131072 in 100% of these, 0% of the others");
+	free(s);
+}
+
 static void test_several_values(void **state)
 {
 	struct set *s = set_new(9);
@@ -659,6 +706,8 @@ int main(void)
 	    cmocka_unit_test(test_result_below_with_errors),
 	    cmocka_unit_test(test_file_descriptor),
 	    cmocka_unit_test(test_one_of_many),
+	    cmocka_unit_test(test_file_of_descriptor),
+	    cmocka_unit_test(test_size_of_file),
 	    cmocka_unit_test(test_several_values),
 	    cmocka_unit_test(test_everything_but),
 	    cmocka_unit_test(test_negative_descriptor),

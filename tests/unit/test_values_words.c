@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Value correlation in words, and what is known of arguments. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,16 +168,52 @@ static void test_syscall_table(void **state)
 	}
 }
 
+static void expect_words(enum arg_kind kind, int64_t value, const char *words)
+{
+	char text[64] = "untouched";
+
+	assert_int_equal(arg_words(kind, value, text, sizeof(text)), words != NULL);
+	assert_string_equal(text, words ? words : "untouched");
+}
+
 static void test_layer_table(void **state)
 {
+	char text[8];
+
 	assert_string_equal(layer_arg(LAYER_BLOCK, 1).name, "bytes");
-	assert_int_equal(layer_arg(LAYER_BLOCK, 5).kind, ARG_NONE);
+	assert_int_equal(layer_arg(LAYER_BLOCK, 6).kind, ARG_NONE);
 	assert_int_equal(layer_arg(LAYER_LOCK, 0).kind, ARG_ADDRESS);
 	assert_int_equal(layer_arg(LAYER_FUNCTION, 0).kind, ARG_UNKNOWN);
 	assert_int_equal(layer_arg(LAYER_RUNQUEUE, 99).kind, ARG_NONE);
-	assert_string_equal(arg_word(ARG_BLOCK_OPERATION, 2), "flush");
-	assert_null(arg_word(ARG_BLOCK_OPERATION, 200));
-	assert_null(arg_word(ARG_INT, 1));
+	assert_int_equal(layer_member(LAYER_SYSCALL, SAMPLE_MEMBERS).kind, ARG_NAME);
+	assert_int_equal(layer_member(LAYER_SYSCALL, SAMPLE_MEMBERS - 1).kind, ARG_NONE);
+	assert_int_equal(layer_member(LAYER_SYSCALL, 99).kind, ARG_NONE);
+	assert_int_equal(layer_member(LAYER_FUNCTION, 0).kind, ARG_NONE);
+	expect_words(ARG_BLOCK_OPERATION, 2, "flush");
+	expect_words(ARG_BLOCK_OPERATION, 200, NULL);
+	expect_words(ARG_INT, 1, NULL);
+	/* O_SYNC has the bit of O_DSYNC */
+	expect_words(ARG_FILE_FLAGS, O_SYNC | O_NONBLOCK, "O_NONBLOCK|O_SYNC");
+	expect_words(ARG_FILE_FLAGS, O_DSYNC | O_DIRECT, "O_DSYNC|O_DIRECT");
+	expect_words(ARG_FILE_FLAGS, 0, "none");
+	expect_words(ARG_BLOCK_FLAGS, 0x43, "REQ_SYNC|REQ_META|0x40");
+	expect_words(ARG_BLOCK_FLAGS, 0x40, "0x40");
+	/* what does not fit is cut */
+	assert_true(arg_words(ARG_BLOCK_FLAGS, 0x43, text, sizeof(text)));
+	assert_string_equal(text, "REQ_SYN");
+}
+
+/* The descriptor of the file that a call works on: not of a directory from which a path leads. */
+static void test_file_of_call(void **state)
+{
+	static const struct {
+		const char *call;
+		int argument;
+	} files[] = {{"read", 0},   {"mmap", 4},      {"sendfile", 0}, {"openat", SYSCALL_RESULT},
+		     {"close", -1}, {"unlinkat", -1}, {"futex", -1},   {"no_such_call", -1}};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_int_equal(syscall_file(files[i].call), files[i].argument);
 }
 
 int main(void)
@@ -184,7 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_round_numbers),     cmocka_unit_test(test_words),
 	    cmocka_unit_test(test_longest_words_fit), cmocka_unit_test(test_syscall_table),
-	    cmocka_unit_test(test_layer_table),
+	    cmocka_unit_test(test_layer_table),	      cmocka_unit_test(test_file_of_call),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
