@@ -80,15 +80,15 @@ INLINE u64 quota_group(struct task_struct *task)
 	return (u64)BPF_CORE_READ(task, sched_task_group);
 }
 
-/* Describe the cgroup whose quota is used up: the innermost one throttled on this CPU, else
- * the innermost one that has a quota. */
-SEPARATE int fill_quota(struct pt_quota *out, u64 address)
+/* The cgroup whose quota is used up: the innermost one from this one on that is throttled on this
+ * CPU, else the innermost one that has a quota; 0: none. */
+SEPARATE u64 quota_used_up(u64 address)
 {
 	struct task_group *group = (struct task_group *)address, *found = 0;
 	struct cfs_rq **queues, *queue;
 	u32 cpu = bpf_get_smp_processor_id();
 
-	if (!out || !bpf_core_field_exists(group->cfs_bandwidth))
+	if (!bpf_core_field_exists(group->cfs_bandwidth))
 		return 0;
 #pragma nounroll
 	for (int i = 0; i < GROUP_DEPTH && group; i++) {
@@ -97,57 +97,83 @@ SEPARATE int fill_quota(struct pt_quota *out, u64 address)
 				found = group;
 			queues = BPF_CORE_READ(group, cfs_rq);
 			if (!bpf_probe_read_kernel(&queue, sizeof(queue), queues + cpu) && queue &&
-			    BPF_CORE_READ_BITFIELD_PROBED(queue, throttled)) {
-				found = group;
-				break;
-			}
+			    BPF_CORE_READ_BITFIELD_PROBED(queue, throttled))
+				return (u64)group;
 		}
 		group = BPF_CORE_READ(group, parent);
 	}
-	if (!found)
-		return 0;
-	fill_group(&out->of, BPF_CORE_READ(found, css.cgroup));
-	out->ns = BPF_CORE_READ(found, cfs_bandwidth.quota);
-	out->period_ns = BPF_CORE_READ(found, cfs_bandwidth.period);
-	return 0;
+	return (u64)found;
 }
 
-/* Describe the innermost cgroup with a limit for real-time threads. */
-SEPARATE int fill_rt_quota(struct pt_quota *out, u64 address)
+/* The innermost cgroup from this one on with a limit for real-time threads; 0: none. */
+SEPARATE u64 rt_limit_of(u64 address)
 {
 	struct task_group *group = (struct task_group *)address;
 
-	if (!out || !bpf_core_field_exists(group->rt_bandwidth))
+	if (!bpf_core_field_exists(group->rt_bandwidth))
 		return 0;
 #pragma nounroll
 	for (int i = 0; i < GROUP_DEPTH && group; i++) {
 		if (BPF_CORE_READ(group, rt_bandwidth.rt_runtime) != NO_QUOTA)
-			break;
+			return (u64)group;
 		group = BPF_CORE_READ(group, parent);
 	}
-	if (!group)
+	return 0;
+}
+
+/* A quota: its kind (enum pt_quota_kind), and the address of the cgroup, or of the task, that has
+ * it; 0: none. */
+struct quota_of {
+	u64 address;
+	u32 kind;
+};
+
+/* The quota that a throttled task waits for. */
+INLINE struct quota_of find_quota(struct task_struct *task)
+{
+	if (task->policy == POLICY_DEADLINE)
+		return (struct quota_of){(u64)task, PT_QUOTA_DEADLINE};
+	if (is_real_time(task))
+		return (struct quota_of){rt_limit_of(quota_group(task)), PT_QUOTA_RT};
+	return (struct quota_of){quota_used_up(quota_group(task)), PT_QUOTA_FAIR};
+}
+
+SEPARATE int describe_group_quota(struct pt_quota *out, u64 address, u32 kind)
+{
+	struct task_group *group = (struct task_group *)address;
+
+	if (!out || !address)
 		return 0;
 	fill_group(&out->of, BPF_CORE_READ(group, css.cgroup));
-	out->ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
-	out->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+	if (kind == PT_QUOTA_RT && bpf_core_field_exists(group->rt_bandwidth)) {
+		out->ns = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+		out->period_ns = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+	} else if (kind == PT_QUOTA_FAIR && bpf_core_field_exists(group->cfs_bandwidth)) {
+		out->ns = BPF_CORE_READ(group, cfs_bandwidth.quota);
+		out->period_ns = BPF_CORE_READ(group, cfs_bandwidth.period);
+	}
 	return 0;
+}
+
+/* Describe the quota that find_quota() has found for this task. */
+INLINE void describe_quota(struct pt_quota *out, struct task_struct *task, struct quota_of *q)
+{
+	out->kind = q->kind;
+	if (q->kind != PT_QUOTA_DEADLINE) {
+		describe_group_quota(out, q->address, q->kind);
+		return;
+	}
+	out->of.part[0][0] = 0;
+	out->ns = BPF_CORE_READ(task, dl.dl_runtime);
+	out->period_ns = BPF_CORE_READ(task, dl.dl_period);
 }
 
 /* Describe the quota that a throttled task waits for. */
 INLINE void fill_quota_of(struct pt_quota *out, struct task_struct *task)
 {
-	out->kind = PT_QUOTA_FAIR;
-	if (task->policy == POLICY_DEADLINE) {
-		out->kind = PT_QUOTA_DEADLINE;
-		out->of.part[0][0] = 0;
-		out->ns = BPF_CORE_READ(task, dl.dl_runtime);
-		out->period_ns = BPF_CORE_READ(task, dl.dl_period);
-	} else if (is_real_time(task)) {
-		out->kind = PT_QUOTA_RT;
-		fill_rt_quota(out, quota_group(task));
-	} else {
-		fill_quota(out, quota_group(task));
-	}
+	struct quota_of q = find_quota(task);
+
+	describe_quota(out, task, &q);
 }
 
 /* The address of the cgroup that the task's memory is charged to, as a number; 0: none. */

@@ -117,11 +117,12 @@ INLINE u32 object_send(struct pt_control *c, struct pt_waits_object *r, struct p
 /* Returns the number of the quota that a throttled task has used up. */
 INLINE u32 quota_number(struct pt_control *c, struct task_struct *task, u64 now)
 {
-	struct pt_inode key = {.number = ~0ull};
+	struct quota_of q = find_quota(task);
+	/* no inode has such a number; one cgroup may have a quota of each kind */
+	struct pt_inode key = {.address = q.address, .number = ~(u64)q.kind};
 	struct pt_waits_object *r;
 	u32 zero = 0, *known;
 
-	key.address = task->policy == POLICY_DEADLINE ? (u64)task : quota_group(task);
 	known = bpf_map_lookup_elem(&waits_objects, &key);
 	if (known)
 		return *known;
@@ -130,7 +131,7 @@ INLINE u32 quota_number(struct pt_control *c, struct task_struct *task, u64 now)
 		return 0;
 	__builtin_memset(&r->object, 0, sizeof(r->object));
 	__builtin_memset(&r->quota, 0, sizeof(r->quota));
-	fill_quota_of(&r->quota, task);
+	describe_quota(&r->quota, task, &q);
 	return r->quota.period_ns ? object_send(c, r, &key, now) : 0;
 }
 

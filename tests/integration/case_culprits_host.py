@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """descend: what the host and the kernel do to a thread, each cause by its own name."""
+import collections
 import contextlib
 
 from culprits import *
@@ -155,6 +156,39 @@ def nested_quota():
         path = tell("quota", ("cpu quota",), name="peaktop-test", detail="1 ms of CPU time each 20 ms", group=group)
         check(not path["cause"]["name"].endswith("child"), "the child is named: %s" % path["cause"])
     finally:
+        wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
+        group.remove()
+
+
+@case("chains: of two quotas, one above the other, each wait names the one that was used up")
+def two_quotas():
+    group = NestedGroup("cpu", [("cpu.max", "20000 200000")], [("cpu.cfs_period_us", "200000"), ("cpu.cfs_quota_us", "20000")])
+    target = Target("culprit_host", 60, "quota", FOLDER)
+    # only in the outer group: it takes what that one gives, too
+    beside = Program([sys.executable, "-c", "while True: pass"])
+    try:
+        first = os.path.exists(os.path.join(group.path, "cpu.cfs_quota_us"))
+        for name, value in (("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "2000")) if first else (("cpu.max", "2000 20000"),):
+            with open(os.path.join(group.path, name), "w", encoding="ascii") as f:
+                f.write(value)
+        group.take(target.pid)
+        with open(os.path.join(group.parent, "cgroup.procs"), "w", encoding="ascii") as f:
+            f.write(str(beside.pid))
+        target.go()
+        status, program = run_peaktop("chains", "--json", "-p", target.pid, "--for", 3, "--max-overhead", 100, seconds=60)
+        equal("exit status (%s)" % program.error_text(), status, 0)
+        ns = collections.Counter()
+        for chain in program.document()["chains"]:
+            said = chain["layers"][0]["detail"]
+            if "quota" in said:
+                ns[said] += chain["ns"]
+        print("# %s" % dict(ns), flush=True)
+        outer = sum(n for said, n in ns.items() if "20 ms of CPU time each 200 ms" in said and "/child" not in said)
+        inner = sum(n for said, n in ns.items() if "2 ms of CPU time each 20 ms" in said and "/child" in said)
+        check(inner > 0 and outer > 0, "both quotas hold it up: %s" % dict(ns))
+    finally:
+        target.end()
+        beside.end()
         wait_for(lambda: not open(os.path.join(group.path, "cgroup.procs"), encoding="ascii").read(), "an empty cgroup")
         group.remove()
 
