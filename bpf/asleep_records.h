@@ -47,7 +47,8 @@ struct pt_asleep {
 	struct pt_tried before; /* the last one that had failed before that sleep */
 	struct pt_tried tried;	/* both were the same call: it sleeps until the next try of it */
 	pt_u64 turn;		/* of the task, at which these were noted */
-	pt_u32 naps;		/* timed sleeps that a window of waits has seen */
+	/* timed sleeps that a window of waits has seen, and its number */
+	pt_u32 naps, naps_window;
 	/* how often it had left its CPU, + 1, when the scheduler's tracepoints last saw it get one;
 	 * 0: never. None of its off-CPU intervals after known_since is missing. */
 	pt_u32 switches;

@@ -190,7 +190,8 @@ INLINE u32 object_number(struct pt_control *c, struct task_struct *task, bool io
 /*
  * The current task begins a timed sleep, or a pause (is_pause()). If it sleeps until the next try
  * of a call that has failed, returns the descriptor of that call; else, or if it has none,
- * PT_NO_FD. Calls that fail are seen from the second such sleep of a target's thread on.
+ * PT_NO_FD. Calls that fail are seen from the second such sleep of a target's
+ * thread in this window on.
  */
 SEPARATE u32 retried_fd(struct pt_asleep_in *in, u32 pause)
 {
@@ -204,6 +205,9 @@ SEPARATE u32 retried_fd(struct pt_asleep_in *in, u32 pause)
 	a = asleep_of(task->pid);
 	if (!a)
 		return PT_NO_FD;
+	if (a->naps_window != c->waits.window)
+		a->naps = 0;
+	a->naps_window = c->waits.window;
 	if (++a->naps >= 2)
 		c->waits.tries = c->waits.window;
 	tried_note(a, switches_of(task), pause);
