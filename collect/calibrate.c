@@ -6,293 +6,26 @@
  * hit is the increase of the loop's time.
  */
 #include "collect/calibrate.h"
+#include "collect/calibrate_helper.h"
 #include "collect/state.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/reader.h"
-
-/*
- * An empty function for each class of instruction, with labels where the probes
- * go: on a nop of one byte (emulated) or on a mov (stepped), and on a nop behind
- * it for the end.
- */
-asm(".text\n"
-    ".p2align 4\n"
-    ".type peaktop_calibrate_emulated, @function\n"
-    "peaktop_calibrate_emulated:\n"
-    "	nop\n"
-    "peaktop_calibrate_emulated_end:\n"
-    "	nop\n"
-    "	ret\n"
-    ".size peaktop_calibrate_emulated, . - peaktop_calibrate_emulated\n"
-    ".p2align 4\n"
-    ".type peaktop_calibrate_stepped, @function\n"
-    "peaktop_calibrate_stepped:\n"
-    "	mov %rax, %rax\n"
-    "peaktop_calibrate_stepped_end:\n"
-    "	nop\n"
-    "	ret\n"
-    ".size peaktop_calibrate_stepped, . - peaktop_calibrate_stepped\n");
-
-void peaktop_calibrate_emulated(void);
-void peaktop_calibrate_stepped(void);
-extern const char peaktop_calibrate_emulated_end[], peaktop_calibrate_stepped_end[];
-
-/*
- * Time many short rounds and take their lower quartile: on a busy host most long rounds would
- * be interrupted, and the best round is faster than what a target experiences.
- */
 enum {
-	ROUNDS = 60,
-	LEAST_ROUNDS = 12,
-	BATCHES = 4,
-	BATCH_NS = 2000000, /* a batch that has the least number of rounds ends after this time */
 	CALLS = 25,
 	STEPPED_CALLS = 8,
 	SYSCALLS = 100,
-	SWITCH_ROUNDS = 5,
 	SWITCHES = 200, /* fewer of them, and the fork before them makes them slower */
 	PAGES = 25,
-	COLD_CALLS = 40,
-	WARM_CALLS = 4,
 	TRAP_ROUNDS = 60,
 	TRAP_CALLS = 50,
 	STEPPED_TRAP_CALLS = 10,
-	CACHES = 4 << 20, /* bytes to touch in order to replace the content of a CPU's caches */
-	LINE = 64,
 	KERNEL_ENTRY = 9, /* bytes: endbr64 and the call of ftrace */
-	KERNEL_LOOK = 16,
+	KERNEL_LOOK = 24,
+	KERNEL_PROBES = 3,
 };
-
-/* A request to the helper. It answers with the ns of a typical round. */
-struct calibration_order {
-	int what; /* 0 and 1: the functions of site class 0 and 1; 2: getppid; 3: context switches;
-		     4: page faults by writes; 5: function 0 with cold caches; 6: page faults by
-		     reads; -1: end */
-	int calls;
-	int once; /* time a single round, after a few warm-up calls */
-};
-
-static void helper_switches(int calls)
-{
-	int there[2], back[2];
-	char byte = 0;
-	pid_t child;
-
-	if (pipe(there) || pipe(back))
-		return;
-	child = fork();
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* close the parent's ends: while they are open here, the parent's death goes
-		 * unnoticed */
-		close(there[1]);
-		close(back[0]);
-		for (int i = 0; i < calls && read(there[0], &byte, 1) == 1; i++) {
-			if (write(back[1], &byte, 1) != 1)
-				break;
-		}
-		_exit(0);
-	}
-	for (int i = 0; child > 0 && i < calls; i++) {
-		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
-			break;
-	}
-	waitpid(child, NULL, 0);
-	close(there[0]);
-	close(there[1]);
-	close(back[0]);
-	close(back[1]);
-}
-
-/* Touch pages that were given back to the kernel. Returns the ns that this takes. */
-static uint64_t helper_faults(int pages, bool writes)
-{
-	static volatile char *memory;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)pages * page;
-	uint64_t start;
-
-	if (!memory) {
-		void *mapped =
-		    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (mapped == MAP_FAILED)
-			_exit(1);
-		memory = mapped;
-		madvise(mapped, size, MADV_NOHUGEPAGE);
-	}
-	madvise((void *)(uintptr_t)memory, size, MADV_DONTNEED);
-	start = now_ns();
-	for (int i = 0; i < pages; i++) {
-		if (writes)
-			memory[(size_t)i * page] = 1;
-		else
-			(void)memory[(size_t)i * page];
-	}
-	return now_ns() - start;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median time of calls with cold caches: before each call, other memory fills the caches. */
-static uint64_t helper_cold(int calls)
-{
-	static volatile char *memory;
-	uint64_t ns[COLD_CALLS], start;
-
-	if (!memory) {
-		void *mapped = mmap(NULL, CACHES, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-		if (mapped == MAP_FAILED)
-			_exit(1);
-		memory = mapped;
-	}
-	for (int i = 0; i < calls && i < COLD_CALLS; i++) {
-		for (size_t at = 0; at < CACHES; at += LINE)
-			memory[at]++;
-		start = now_ns();
-		peaktop_calibrate_emulated();
-		ns[i] = now_ns() - start;
-	}
-	qsort(ns, (size_t)calls, sizeof(*ns), ascending);
-	return ns[calls / 2];
-}
-
-static uint64_t helper_time(const struct calibration_order *o)
-{
-	uint64_t start;
-
-	if (o->what == 3) {
-		start = now_ns();
-		helper_switches(o->calls);
-		return now_ns() - start;
-	}
-	if (o->what == 4 || o->what == 6)
-		return helper_faults(o->calls, o->what == 4);
-	if (o->what == 5)
-		return helper_cold(o->calls);
-	start = now_ns();
-	for (int i = 0; i < o->calls; i++) {
-		if (o->what == SITE_EMULATED)
-			peaktop_calibrate_emulated();
-		else if (o->what == SITE_STEPPED)
-			peaktop_calibrate_stepped();
-		else
-			syscall(SYS_getppid);
-	}
-	return now_ns() - start;
-}
-
-/*
- * The ns of a typical round: the lower quartile of a batch. If the quartile is far from the
- * best round, the batch was disturbed: try again, and take the best batch. What a round
- * takes differs by a factor of fifty between hosts (a page fault of some virtual machines).
- */
-static uint64_t helper_typical(const struct calibration_order *o)
-{
-	/* a round of context switches begins with a fork, so it is long: do few */
-	size_t rounds = o->what == 3 ? SWITCH_ROUNDS : o->what == 5 ? 1 : ROUNDS, done;
-	uint64_t ns[ROUNDS], least = UINT64_MAX, best = UINT64_MAX, end;
-
-	if (o->once) {
-		helper_time(&(struct calibration_order){.what = o->what, .calls = WARM_CALLS});
-		return helper_time(o);
-	}
-
-	for (int batch = 0; batch < BATCHES; batch++) {
-		end = now_ns() + BATCH_NS;
-		for (done = 0; done < rounds && (done < LEAST_ROUNDS || now_ns() < end); done++)
-			ns[done] = helper_time(o);
-		qsort(ns, done, sizeof(*ns), ascending);
-		if (ns[0] < least)
-			least = ns[0];
-		if (ns[done / 4] < best)
-			best = ns[done / 4];
-		if (best - least <= least / 4)
-			break;
-	}
-	return best;
-}
-
-/* The helper process. It closes all other descriptors, because it may briefly outlive the
- * other processes of peaktop. */
-static void helper(int socket, pid_t parent)
-{
-	struct calibration_order o;
-	uint64_t ns;
-
-	prctl(PR_SET_NAME, "peaktop-measure");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || reader_close_all_but(socket))
-		_exit(1);
-	socket = 3;
-	while (read(socket, &o, sizeof(o)) == (ssize_t)sizeof(o) && o.what >= 0) {
-		ns = helper_typical(&o);
-		if (write(socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
-			break;
-	}
-	_exit(0);
-}
-
-struct helper_process {
-	pid_t pid;
-	int socket;
-};
-
-static int helper_start(struct helper_process *h)
-{
-	pid_t parent = getpid();
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return -errno;
-	h->pid = fork();
-	if (h->pid == 0)
-		helper(pair[1], parent);
-	close(pair[1]);
-	h->socket = pair[0];
-	if (h->pid > 0)
-		return 0;
-	close(h->socket);
-	return -EAGAIN;
-}
-
-static void helper_stop(struct helper_process *h)
-{
-	close(h->socket);
-	kill(h->pid, SIGKILL);
-	waitpid(h->pid, NULL, 0);
-}
-
-/* Typical time of a round, ns; 0 if the helper failed. */
-static uint64_t helper_order(const struct helper_process *h, const struct calibration_order *o)
-{
-	uint64_t ns = 0;
-
-	if (write(h->socket, o, sizeof(*o)) != (ssize_t)sizeof(*o) ||
-	    read(h->socket, &ns, sizeof(ns)) != (ssize_t)sizeof(ns))
-		return 0;
-	return ns;
-}
-
-static uint64_t helper_ask(const struct helper_process *h, int what, int calls)
-{
-	return helper_order(h, &(struct calibration_order){.what = what, .calls = calls});
-}
 
 struct find_self {
 	uint64_t address, offset, start, end;
@@ -360,7 +93,7 @@ static uint64_t densest(uint64_t *value, size_t n)
 {
 	size_t third = n / 3, best = 0;
 
-	qsort(value, n, sizeof(*value), ascending);
+	qsort(value, n, sizeof(*value), calibrate_ascending);
 	for (size_t i = 1; i + third < n; i++) {
 		if (value[i + third] - value[i] < value[best + third] - value[best])
 			best = i;
@@ -384,7 +117,7 @@ static double pair_ratio(struct collector *c, const struct helper_process *h, in
 
 	for (unsigned int i = 0; i < TRAP_ROUNDS; i++) {
 		kernel_side_hist(c->kernel, slot, false, &before);
-		took = (double)helper_order(h, &o) / o.calls;
+		took = (double)calibrate_helper_order(h, &o) / o.calls;
 		kernel_side_hist(c->kernel, slot, false, &after);
 		calls = after.calls - before.calls;
 		programs = (double)(after.program_ns - before.program_ns) / (calls ? calls : 1);
@@ -443,17 +176,17 @@ static void calibrate_class(struct collector *c, const struct helper_process *h,
 				    .pace = sites[1].pace};
 	points[0] = (struct attach_point){.offset = start.offset, .cookie = 1};
 	points[1] = (struct attach_point){.offset = end.offset, .cookie = 2};
-	bare = helper_ask(h, class, calls);
+	bare = calibrate_helper_ask(h, class, calls);
 	if (class == SITE_EMULATED)
-		bare_cold = helper_ask(h, 5, COLD_CALLS);
+		bare_cold = calibrate_helper_ask(h, 5, COLD_CALLS);
 	if (!attach_points(&a, kernel_side_program(c->kernel, PROGRAM_SITE),
 			   kernel_side_uprobes(c->kernel) == UPROBE_MULTI, fd, h->pid, &set)) {
-		probed = helper_ask(h, class, calls);
+		probed = calibrate_helper_ask(h, class, calls);
 		ratio = pair_ratio(c, h, class, slot, &program);
 		c->cost.trap[class] = (uint32_t)(ratio * program);
 		c->cost.program[class] = (uint32_t)(program / 2);
 		if (class == SITE_EMULATED)
-			cold = helper_ask(h, 5, COLD_CALLS);
+			cold = calibrate_helper_ask(h, 5, COLD_CALLS);
 		attachment_release(&a, false);
 		kernel_side_hist(c->kernel, slot, true, &hist);
 		c->cost.inside[class] = (uint32_t)typical_ns(&hist);
@@ -477,13 +210,13 @@ static void calibrate_syscalls(struct collector *c, const struct helper_process 
 	struct pt_hist hist;
 
 	kernel_side_layers(c->kernel, 0);
-	bare = helper_ask(h, 2, SYSCALLS);
+	bare = calibrate_helper_ask(h, 2, SYSCALLS);
 	kernel_side_layers(c->kernel, 1u << LAYER_SYSCALL);
 	gate = control->gate_ns[LAYER_SYSCALL];
 	control->gate_ns[LAYER_SYSCALL] = 1;
-	probed = helper_ask(h, 2, SYSCALLS);
+	probed = calibrate_helper_ask(h, 2, SYSCALLS);
 	control->nr_targets = 0;
-	other = helper_ask(h, 2, SYSCALLS);
+	other = calibrate_helper_ask(h, 2, SYSCALLS);
 	control->nr_targets = 1;
 	control->gate_ns[LAYER_SYSCALL] = gate;
 	if (control->sys_slot[SYS_getppid]) {
@@ -496,32 +229,45 @@ static void calibrate_syscalls(struct collector *c, const struct helper_process 
 	kernel_side_layers(c->kernel, layers);
 }
 
-/* A probe in the kernel's code: at the first instruction of getppid() that the kernel lets probe,
- * behind those at its entry, where it has cheaper means. The program measures its own time. */
+/*
+ * A probe in the kernel's code: behind the entry of getppid(), where the kernel has cheaper means.
+ * Of three instructions, because it steps some of them, as push, and emulates others, as the calls
+ * at which the sites of a descent are; it makes some probes cheaper later. The program measures its
+ * own time.
+ */
 static void calibrate_kernel(struct collector *c, const struct helper_process *h)
 {
 	struct pt_site *site = &kernel_side_sites(c->kernel)[1];
-	struct attachment a;
-	uint64_t probed, hits, program;
-	int err = -EILSEQ;
+	struct attachment probes[KERNEL_PROBES];
+	uint64_t took[KERNEL_PROBES], last = c->cost.system_call, program;
+	size_t nr = 0;
 
 	/* before 6.7 a probe on a call by a register returned to a wrong address (f5d03da48d06) */
 	if (!kernel_side_has_kprobes(c->kernel) || !kernel_at_least(6, 7) ||
 	    c->options->budget_ppm < BUDGET_INTO_KERNEL_PPM)
 		return;
 	*site = (struct pt_site){.fuse = UINT64_MAX};
-	for (uint64_t at = KERNEL_ENTRY; at < KERNEL_ENTRY + KERNEL_LOOK && err; at++)
-		err = attach_kernel_place(&a, kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE),
-					  "__x64_sys_getppid", at, 1);
-	if (err)
+	for (uint64_t at = KERNEL_ENTRY; at < KERNEL_ENTRY + KERNEL_LOOK && nr < KERNEL_PROBES;
+	     at++) {
+		uint64_t all;
+
+		if (attach_kernel_place(&probes[nr],
+					kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE),
+					"__x64_sys_getppid", at, 1))
+			continue;
+		all = calibrate_helper_ask(h, 2, SYSCALLS) / SYSCALLS;
+		took[nr++] = all > last ? all - last : 0;
+		last = all;
+	}
+	for (size_t i = 0; i < nr; i++)
+		attachment_release(&probes[i], false);
+	if (!site->hits)
 		return;
-	probed = helper_ask(h, 2, SYSCALLS);
-	hits = site->hits;
-	program = hits ? site->program_ns / hits : 0;
-	attachment_release(&a, false);
-	if (!hits || probed / SYSCALLS <= c->cost.system_call + program)
+	program = site->program_ns / site->hits;
+	qsort(took, nr, sizeof(*took), calibrate_ascending);
+	if (took[nr / 2] <= program)
 		return;
-	c->cost.kernel = (uint32_t)(probed / SYSCALLS) - c->cost.system_call;
+	c->cost.kernel = (uint32_t)took[nr / 2];
 	/* from the clock of a start to the end of its hit, and from the hit of an end to its clock
 	 */
 	c->cost.kernel_inside = c->cost.kernel - (uint32_t)program;
@@ -531,7 +277,7 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 
 static void calibrate_switches(struct collector *c, const struct helper_process *h)
 {
-	uint64_t ns = helper_ask(h, 3, SWITCHES);
+	uint64_t ns = calibrate_helper_ask(h, 3, SWITCHES);
 
 	/* there and back, each with a read and a write */
 	c->cost.context_switch = (uint32_t)(ns / SWITCHES / 2);
@@ -539,8 +285,8 @@ static void calibrate_switches(struct collector *c, const struct helper_process 
 
 static void calibrate_faults(struct collector *c, const struct helper_process *h)
 {
-	c->cost.minor_fault = (uint32_t)(helper_ask(h, 4, PAGES) / PAGES);
-	c->cost.read_fault = (uint32_t)(helper_ask(h, 6, PAGES) / PAGES);
+	c->cost.minor_fault = (uint32_t)(calibrate_helper_ask(h, 4, PAGES) / PAGES);
+	c->cost.read_fault = (uint32_t)(calibrate_helper_ask(h, 6, PAGES) / PAGES);
 }
 
 /* Delete the helper's operations, so that they do not appear among the target's. */
@@ -568,7 +314,7 @@ int calibrate(struct collector *c)
 	struct pt_control *control = kernel_side_control(c->kernel);
 	uint32_t only = control->only_tgid, nr = control->nr_targets, layers = c->layers;
 	struct helper_process h = {0};
-	int err = helper_start(&h);
+	int err = calibrate_helper_start(&h);
 
 	c->cost.measured = true;
 	if (err)
@@ -590,7 +336,7 @@ int calibrate(struct collector *c)
 	calibrate_syscalls(c, &h);
 	calibrate_kernel(c, &h);
 	c->cost.sched = c->cost.syscall_other + 100;
-	helper_stop(&h);
+	calibrate_helper_stop(&h);
 	control->only_tgid = only;
 	control->nr_targets = nr;
 	forget(c);
