@@ -7,7 +7,6 @@
 #include "collect/detach.h"
 
 struct attach_batch {
-	int prog;
 	atomic_bool done, dropped;
 	atomic_uint users; /* the thread and the caller: the last one releases it */
 	size_t nr;
@@ -16,14 +15,23 @@ struct attach_batch {
 
 static atomic_uint running;
 
-static void place_attach(int prog, struct attach_place *p)
+void attach_place(struct attach_place *p)
 {
 	uint64_t since = attach_cpu_begin();
 
 	p->err = -EILSEQ;
+	if (p->function)
+		p->err = attach_kernel(&p->link, p->prog, p->function, p->at_return, p->cookie);
 	for (unsigned int i = 0; i < p->nr_addresses && p->err == -EILSEQ; i++)
-		p->err = attach_kernel_place(&p->link, prog, NULL, p->address[i], p->cookie);
+		p->err = attach_kernel_place(&p->link, p->prog, NULL, p->address[i], p->cookie);
 	attach_cpu_end(since);
+}
+
+static void batch_free(struct attach_batch *b)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		free((char *)b->places[i].function);
+	free(b);
 }
 
 static void batch_put(struct attach_batch *b)
@@ -32,7 +40,7 @@ static void batch_put(struct attach_batch *b)
 		return;
 	for (size_t i = 0; i < b->nr; i++)
 		attachment_release(&b->places[i].link, false);
-	free(b);
+	batch_free(b);
 }
 
 static void *batch_run(void *arg)
@@ -40,29 +48,30 @@ static void *batch_run(void *arg)
 	struct attach_batch *b = arg;
 
 	for (size_t i = 0; i < b->nr && !atomic_load(&b->dropped); i++)
-		place_attach(b->prog, &b->places[i]);
+		attach_place(&b->places[i]);
 	atomic_store(&b->done, true);
 	batch_put(b);
 	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
 
-struct attach_batch *attach_batch_new(int prog, const struct attach_place *places, size_t nr)
+struct attach_batch *attach_batch_new(const struct attach_place *places, size_t nr)
 {
 	struct attach_batch *b = calloc(1, sizeof(*b) + nr * sizeof(*places));
 	pthread_t thread;
 
 	if (!b)
 		return NULL;
-	b->prog = prog;
 	b->nr = nr;
-	if (nr)
-		memcpy(b->places, places, nr * sizeof(*places));
+	for (size_t i = 0; i < nr; i++) {
+		b->places[i] = places[i];
+		b->places[i].function = places[i].function ? strdup(places[i].function) : NULL;
+	}
 	atomic_init(&b->users, 2);
 	atomic_fetch_add(&running, 1);
 	if (pthread_create(&thread, NULL, batch_run, b)) {
 		atomic_fetch_sub(&running, 1);
-		free(b);
+		batch_free(b);
 		return NULL;
 	}
 	pthread_detach(thread);

@@ -95,7 +95,8 @@ static bool is_start(const struct collector *c, const struct node_site *s)
 
 static struct attach_place place_of(struct collector *c, const struct node_site *s)
 {
-	struct attach_place place = {.cookie = s->index};
+	struct attach_place place = {.prog = kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE),
+				     .cookie = s->index};
 	struct kernel_place p;
 
 	if (s->dead || !kernel_place_of(address_of(s), &p) || kernel_never_probed(p.name))
@@ -166,8 +167,7 @@ static void begin_attaching(struct collector *c, struct descent_arming *d)
 
 	for (uint32_t i = 0; i < nr; i++)
 		places[i] = place_of(c, list[i]);
-	d->attaching =
-	    attach_batch_new(kernel_side_program(c->kernel, PROGRAM_KERNEL_SITE), places, nr);
+	d->attaching = attach_batch_new(places, nr);
 }
 
 static void take_place(struct collector *c, struct descent_arming *d, struct node_site *s,

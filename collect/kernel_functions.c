@@ -8,6 +8,7 @@
  */
 #include "collect/kernel_functions.h"
 #include "analysis/base/array.h"
+#include "collect/attach_batch.h"
 #include "collect/descend.h"
 #include "collect/kernel_never.h"
 #include "collect/kernel_symbols.h"
@@ -46,20 +47,29 @@ static uint64_t price(const struct collector *c)
 	return budget_kernel_ns(c) ? budget_kernel_ns(c) : 1;
 }
 
-/* Attach the return probe first, so that no call begins that is not seen to end. Returns 0 or
- * a negative errno. */
-static int links_attach(struct collector *c, struct kernel_function *f)
-{
-	int err;
+enum { AT_EXIT, AT_ENTRY, PLACES };
 
-	if (!kernel_side_has_kprobes(c->kernel))
-		return -EOPNOTSUPP;
-	err = attach_kernel(&f->exit, kernel_side_program(c->kernel, PROGRAM_KERNEL_EXIT), f->name,
-			    true, f->site);
-	if (err)
-		return err;
-	err = attach_kernel(&f->entry, kernel_side_program(c->kernel, PROGRAM_KERNEL_ENTRY),
-			    f->name, false, f->site);
+/* Where the probes go: the return first, so that no call begins that is not seen to end. */
+static void places_of(struct collector *c, const struct kernel_function *f,
+		      struct attach_place place[PLACES])
+{
+	for (int i = 0; i < PLACES; i++)
+		place[i] = (struct attach_place){
+		    .prog = kernel_side_program(c->kernel, i == AT_EXIT ? PROGRAM_KERNEL_EXIT
+									: PROGRAM_KERNEL_ENTRY),
+		    .function = f->name,
+		    .at_return = i == AT_EXIT,
+		    .cookie = f->site};
+}
+
+/* Take over the probes of these places. Returns 0 or the error of the first one that failed. */
+static int links_take(struct kernel_function *f, struct attach_place place[PLACES])
+{
+	const int err = place[AT_EXIT].err ? place[AT_EXIT].err : place[AT_ENTRY].err;
+
+	f->exit = place[AT_EXIT].link;
+	f->entry = place[AT_ENTRY].link;
+	place[AT_EXIT].link = place[AT_ENTRY].link = (struct attachment){0};
 	if (err)
 		links_release(f);
 	return err;
@@ -77,25 +87,74 @@ static void fuse_set(struct collector *c, struct kernel_function *f)
 	s->fuse = __atomic_load_n(&s->hits, __ATOMIC_RELAXED) + (hits < HITS_MIN ? HITS_MIN : hits);
 }
 
-static int burst_begin(struct collector *c, struct kernel_function *f)
+/* The probes are attached next; no call begins until burst_open(). */
+static void burst_prepare(struct collector *c, struct kernel_function *f)
 {
 	struct pt_site *s = site_of(c, f);
-	int err;
 
 	s->closed = 1;
 	s->blown = 0;
 	fuse_set(c, f);
+}
+
+static void burst_open(struct collector *c, struct kernel_function *f)
+{
 	/* calls that the last burst left open are not followed any more */
 	if (descend_is_of_kernel(c, f->op))
 		kernel_side_control(c->kernel)->descend_burst++;
-	err = links_attach(c, f);
-	if (err)
-		return err;
 	f->state = FUNCTION_ON;
 	f->state_since = now_ns();
-	__atomic_store_n(&s->closed, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&site_of(c, f)->closed, 0, __ATOMIC_SEQ_CST);
 	descend_clocks(c);
-	return 0;
+}
+
+/* Begin the first burst, and learn whether the function can be probed. */
+static int burst_first(struct collector *c, struct kernel_function *f)
+{
+	struct attach_place place[PLACES];
+	int err;
+
+	if (!kernel_side_has_kprobes(c->kernel))
+		return -EOPNOTSUPP;
+	burst_prepare(c, f);
+	places_of(c, f, place);
+	for (int i = 0; i < PLACES; i++)
+		attach_place(&place[i]);
+	err = links_take(f, place);
+	if (!err)
+		burst_open(c, f);
+	return err;
+}
+
+/* Begin a burst once a thread has attached the probes. */
+static void burst_begin(struct collector *c, struct kernel_function *f)
+{
+	struct attach_place place[PLACES];
+
+	burst_prepare(c, f);
+	places_of(c, f, place);
+	f->attaching = attach_batch_new(place, PLACES);
+}
+
+static void attaching_end(struct kernel_function *f)
+{
+	attach_batch_free(f->attaching);
+	f->attaching = NULL;
+}
+
+/* Open the burst if its probes are attached. */
+static void attaching_turn(struct collector *c, struct kernel_function *f)
+{
+	struct attach_place *place = attach_batch_done(f->attaching);
+	int err;
+
+	if (!place)
+		return;
+	err = links_take(f, place);
+	attaching_end(f);
+	f->state_since = now_ns();
+	if (!err)
+		burst_open(c, f);
 }
 
 static void burst_end(struct collector *c, struct kernel_function *f, uint64_t at)
@@ -152,6 +211,7 @@ static unsigned int calls_open(struct collector *c, const struct kernel_function
 static void detach(struct collector *c, struct kernel_function *f)
 {
 	burst_end(c, f, now_ns());
+	attaching_end(f);
 	links_release(f);
 	calls_open(c, f, true);
 	f->state = FUNCTION_OFF;
@@ -200,7 +260,7 @@ static bool is_affordable(struct collector *c, const struct kernel_function *f, 
 		return false;
 	if (!descend_is_of_kernel(c, f->op))
 		return true;
-	/* while probes of its callees are removed the kernel would hold up this thread */
+	/* while probes of its callees are removed the kernel would hold up who attaches */
 	return attach_is_settled() && budget_left(c) > budget_burst(c) && units_start(c, now);
 }
 
@@ -223,7 +283,9 @@ static void govern_one(struct collector *c, struct kernel_function *f, uint64_t 
 		}
 		break;
 	case FUNCTION_OFF:
-		if (age > OFF_MIN_MS * MS && is_affordable(c, f, now))
+		if (f->attaching)
+			attaching_turn(c, f);
+		else if (age > OFF_MIN_MS * MS && is_affordable(c, f, now))
 			burst_begin(c, f);
 		break;
 	}
@@ -233,13 +295,17 @@ uint64_t kernel_functions_govern(struct collector *c, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (unsigned int i = 0; i < c->kernel_functions.nr && c->options->budget_ppm < 1000000;
-	     i++) {
+	for (unsigned int i = 0; i < c->kernel_functions.nr; i++) {
 		struct kernel_function *f = &c->kernel_functions.list[i];
 		uint64_t when;
 
+		/* without a budget there are no bursts, but the front may have slept */
+		if (c->options->budget_ppm >= 1000000 && !f->attaching)
+			continue;
 		govern_one(c, f, now);
-		when = now + (f->state == FUNCTION_DRAINING ? CHECK_FAST_MS : CHECK_MS) * MS;
+		when =
+		    now +
+		    (f->state == FUNCTION_DRAINING || f->attaching ? CHECK_FAST_MS : CHECK_MS) * MS;
 		if (when < next)
 			next = when;
 	}
@@ -347,7 +413,7 @@ static int kernel_function_new(struct collector *c, const struct req_arm *arm,
 				      .reported_ns = now_ns()};
 	site_of(c, f)->start_slot = slot;
 	site_of(c, f)->class = SITE_EMULATED;
-	err = f->name ? burst_begin(c, f) : -ENOMEM;
+	err = f->name ? burst_first(c, f) : -ENOMEM;
 	if (err) {
 		site_index_drop(c, f->site);
 		free(f->name);

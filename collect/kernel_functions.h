@@ -14,6 +14,7 @@ struct kernel_function {
 	uint32_t op, slot, site; /* front's number, histogram, index in the site table */
 	char *name;
 	struct attachment entry, exit;
+	struct attach_batch *attaching; /* of the next burst; NULL: none begins */
 	enum function_state state;
 	uint64_t state_since;
 	bool bursts;		    /* it has been armed in bursts */
