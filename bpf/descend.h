@@ -196,7 +196,11 @@ INLINE struct pt_fnode *call_chosen(struct pt_descent *d, bool entry, u32 site, 
 	look_above(d, cfa, false);
 	if (entry && bpf_probe_read_user(&ret, sizeof(ret), (void *)(cfa + d->top - 8)))
 		return 0;
-	*index = fnode_choose(d, site, entry ? true_return(cfa + d->top - 8, ret) : 0);
+	if (site >= PT_SITE_CALL)
+		ret = ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))->ip;
+	*index = fnode_choose(d, site, entry ? true_return(cfa + d->top - 8, ret) : ret);
+	if (!*index && ret && !entry)
+		*index = fnode_choose(d, site, 0);
 	f = fnode_at(*index);
 	return f && !f->tail ? f : 0;
 }
@@ -271,8 +275,7 @@ SEPARATE int fnode_open(struct pt_descent *d, bool entry, u32 site, u64 cfa, u32
 	return 1;
 }
 
-/* Handle a hit of a site where fnodes begin. Returns false if one call hits the site too often
- * to time it. */
+/* A site where fnodes begin was hit. Returns false if one call hits it too often to time it. */
 INLINE bool descent_fnode_start(struct pt_control *c, struct pt_site *s, u32 site,
 				struct pt_regs *ctx, u32 tid)
 {

@@ -187,7 +187,9 @@ enum { PT_SITE_CALL = 1u << 30 };
 struct pt_context {
 	pt_u32 parent; /* the innermost open fnode: index + 1; 0: f0 itself */
 	pt_u32 site;   /* index in the site table; PT_SITE_CALL + number: a system call */
-	pt_u64 ret;    /* required return address; 0: not compared */
+	/* required return address, of a system call the address after its instruction; 0: not
+	   compared */
+	pt_u64 ret;
 };
 
 /* An indirect call whose callees are recorded; its operand: struct rec_operand (record.h). */

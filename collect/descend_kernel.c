@@ -38,15 +38,29 @@ static bool is_call(const struct req_fnode *n)
 
 int descend_kernel_call(struct collector *c, struct descent_arming *d, uint32_t i)
 {
-	const struct pt_context context = {
-	    .parent = d->parent[i],
-	    .site = PT_SITE_CALL + (uint32_t)(d->nodes[i].start.offset & ~REC_KERNEL_CALL)};
+	const struct req_fnode *n = &d->nodes[i];
+	struct pt_context context = {.parent = d->parent[i],
+				     .site = PT_SITE_CALL +
+					     (uint32_t)(n->start.offset & ~REC_KERNEL_CALL)};
+	bool found = false;
+	int err = 0;
 
-	if (!is_call(&d->nodes[i]))
+	if (!is_call(n))
 		return -ENOENT;
 	kernel_side_fnodes(c->kernel)[i] =
-	    (struct pt_fnode){.node = d->nodes[i].node, .parent = d->parent[i]};
+	    (struct pt_fnode){.node = n->node, .parent = d->parent[i]};
 	d->has_calls = true;
+	/* only the call of this instruction, whose address differs between processes */
+	for (unsigned int k = 0; n->only_return && k < c->files.nr_mappings && !err; k++) {
+		context.ret = mapping_address(&c->files.mappings[k], n->end.module, n->only_return);
+		if (!context.ret)
+			continue;
+		err = kernel_side_context_add(c->kernel, &context, i + 1);
+		found = !err;
+	}
+	if (found)
+		return 0;
+	context.ret = 0;
 	return kernel_side_context_add(c->kernel, &context, i + 1);
 }
 

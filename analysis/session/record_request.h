@@ -45,8 +45,9 @@ struct req_fnode {
 	uint32_t parent;       /* 0: f0 */
 	struct rec_site start; /* SITE_CALL, or SITE_ENTRY of the callee */
 	struct rec_site end;   /* SITE_RETURN; module 0: a tail call, ends with its parent */
-	uint64_t only_return;  /* SITE_ENTRY: file offset (in end.module) of the return address that
-				  counts; 0: any */
+	/* SITE_ENTRY and system calls: file offset (in end.module) of the return address that
+	   counts; 0: any */
+	uint64_t only_return;
 };
 
 /*

@@ -101,6 +101,19 @@ def through_read():
            "io_schedule_timeout")
 
 
+def nodes(tree):
+    """All nodes of a tree."""
+    return [tree] + [below for child in tree["children"] for below in nodes(child)]
+
+
+@live("two system calls of one number in one function: each has its own time")
+def twins():
+    tree = descend_paths("twice", "fetch_both")["ftree"]
+    calls = [n["latency_ns"] for n in nodes(tree) if n["function"] == "syscall:pread64" and n.get("latency_ns")]
+    print("# %s of %s" % (calls, tree["latency_ns"]), flush=True)
+    check(calls and max(calls) < 0.65 * tree["latency_ns"], "each is one of two reads: %s of %s ns" % (calls, tree["latency_ns"]))
+
+
 @case("whoever kills peaktop in a descent into the kernel: no probe stays there")
 def killed():
     status, out, err = guest(

@@ -39,6 +39,27 @@ WATCHED void fetch_block(void)
 	KEEP(block);
 }
 
+/* Two system calls of one number at two instructions of one function. */
+WATCHED void fetch_both(void)
+{
+	const long number = SYS_pread64;
+	register long at __asm__("r10") = anywhere();
+	long first, second;
+
+	__asm__ volatile("syscall"
+			 : "=a"(first)
+			 : "a"(number), "D"(file), "S"(block), "d"(BLOCK), "r"(at)
+			 : "rcx", "r11", "memory");
+	at = anywhere();
+	__asm__ volatile("syscall"
+			 : "=a"(second)
+			 : "a"(number), "D"(file), "S"(block), "d"(BLOCK), "r"(at)
+			 : "rcx", "r11", "memory");
+	if (first != BLOCK || second != BLOCK)
+		die("pread");
+	KEEP(block);
+}
+
 /* A record that has to be on the disk. */
 WATCHED void store_record(void)
 {
@@ -211,7 +232,7 @@ static const struct mode {
     {"zero", begin_cached, read_nothing},      {"seek", begin_cached, seek_and_read},
     {"clone", begin_nothing, spawn_child},     {"stat", begin_tree, look_up},
     {"list", begin_directory, list_directory}, {"create", begin_nothing, store_object},
-    {"queue", begin_helper, hand_over},
+    {"queue", begin_helper, hand_over},	       {"twice", begin_direct, fetch_both},
 };
 
 int main(int argc, char **argv)

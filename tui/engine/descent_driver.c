@@ -142,20 +142,17 @@ static int places_of(struct descent_driver *d, const struct descent_armed *a, st
 	bool wait = false;
 
 	*out = (struct req_fnode){.node = a->node, .parent = a->parent};
-	if (a->site.module == REC_KERNEL_MODULE) {
-		/* the collector finds the begin of the call instruction */
-		out->start = (struct rec_site){
-		    .module = a->site.module, .offset = a->site.offset, .role = SITE_CALL};
+	if (a->site.module == REC_KERNEL_MODULE || a->callee.module == REC_KERNEL_MODULE) {
+		const bool inside = a->site.module == REC_KERNEL_MODULE;
+		const struct rec_code at = inside ? a->site : a->callee;
+
+		/* the collector finds the begin of the call instruction; a system call is only
+		 * that of this instruction, because a function may make several */
+		out->start =
+		    (struct rec_site){.module = at.module, .offset = at.offset, .role = SITE_CALL};
 		out->end = (struct rec_site){
 		    .module = a->site.module, .offset = a->ret, .role = SITE_RETURN};
-		return 0;
-	}
-	if (a->callee.module == REC_KERNEL_MODULE) {
-		/* a system call, whatever instruction made it */
-		out->start = (struct rec_site){
-		    .module = a->callee.module, .offset = a->callee.offset, .role = SITE_CALL};
-		out->end = out->start;
-		out->end.role = SITE_RETURN;
+		out->only_return = inside ? 0 : a->ret;
 		return 0;
 	}
 	if (a->last_site)
