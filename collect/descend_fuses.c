@@ -33,10 +33,14 @@ void descend_node_lost(struct collector *c, const struct descent_arming *d,
 static void site_blow(struct collector *c, struct descent_arming *d, struct node_site *s)
 {
 	s->dead = true;
-	if (s->module == REC_KERNEL_MODULE)
-		descend_kernel_give_up(d, s);
 	descend_node_lost(c, d, s, FNODE_BLOWN);
-	d->attach_again = true;
+	if (s->module != REC_KERNEL_MODULE) {
+		d->attach_again = true;
+		return;
+	}
+	descend_kernel_give_up(d, s);
+	/* an fnode that begins there may be open, and would not be seen to end */
+	kernel_side_control(c->kernel)->descend_burst++;
 }
 
 /*
@@ -221,9 +225,12 @@ void descend_settle(struct collector *c)
 	if (!d || !d->attach_again)
 		return;
 	d->attach_again = false;
-	descend_kernel_detach(c);
 	if (!d->function)
 		return;
+	/* the sites of the kernel stay attached: calls in which they are hit without those of their
+	 * callers do not count */
+	if (d->kernel_on)
+		kernel_side_control(c->kernel)->descend_burst++;
 	descend_links_release(d);
 	if (d->function->state == FUNCTION_ON)
 		descend_attach(c, d->function);
