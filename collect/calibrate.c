@@ -10,6 +10,7 @@
 #include "collect/state.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -289,6 +290,26 @@ static void calibrate_faults(struct collector *c, const struct helper_process *h
 	c->cost.read_fault = (uint32_t)(calibrate_helper_ask(h, 6, PAGES) / PAGES);
 }
 
+/* Read the times that the kernel tells: nothing has to be measured. */
+static void read_kernel_times(struct probe_cost *cost)
+{
+	struct sched_attr {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = {.size = sizeof(attr)};
+	struct timespec t;
+
+	if (!clock_getres(CLOCK_MONOTONIC_COARSE, &t) && !t.tv_sec)
+		cost->tick = (uint32_t)t.tv_nsec;
+	/* of a task of the fair class, from Linux 6.12 on; before it is 0 */
+	if (!syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) && attr.policy == SCHED_OTHER &&
+	    attr.runtime < UINT32_MAX)
+		cost->slice = (uint32_t)attr.runtime;
+}
+
 /* Delete the helper's operations, so that they do not appear among the target's. */
 static void forget(struct collector *c)
 {
@@ -317,6 +338,7 @@ int calibrate(struct collector *c)
 	int err = calibrate_helper_start(&h);
 
 	c->cost.measured = true;
+	read_kernel_times(&c->cost);
 	if (err)
 		return err;
 	/* the helper is the only target now and has its own slots, so nothing is counted for

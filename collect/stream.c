@@ -123,8 +123,27 @@ static void send_constant(struct collector *c, const char *name, uint64_t low, u
 			.constant = {.name = name, .low_ns = low, .high_ns = high, .measured = 1}});
 }
 
+/* The times of the scheduler. A task that has used up its slice runs on until the next tick. */
+static void send_ticks(struct collector *c)
+{
+	const uint64_t tick = c->cost.tick, slice = c->cost.slice;
+	char name[64];
+
+	if (!tick)
+		return;
+	snprintf(name, sizeof(name), "timer tick (HZ=%llu)",
+		 (unsigned long long)((1000000000 + tick / 2) / tick));
+	send_constant(c, name, tick, tick);
+	if (!slice)
+		return;
+	snprintf(name, sizeof(name), "scheduler slice (%.20s, to the next tick)",
+		 format_time(slice).s);
+	send_constant(c, name, (slice + tick - 1) / tick * tick, (slice + tick - 1) / tick * tick);
+}
+
 void send_constants(struct collector *c)
 {
+	send_ticks(c);
 	send_constant(c, "system call", c->cost.system_call, c->cost.system_call);
 	send_constant(c, "context switch", c->cost.context_switch, c->cost.context_switch);
 	send_constant(c, "page fault", c->cost.minor_fault, c->cost.minor_fault);

@@ -87,7 +87,8 @@ static const struct call_group allowed[] = {
 	  SCMP_SYS(getresuid), SCMP_SYS(getresgid), SCMP_SYS(getgroups), SCMP_SYS(arch_prctl)),
     GROUP(COLLECTOR, SCMP_SYS(perf_event_open), SCMP_SYS(process_vm_readv), SCMP_SYS(epoll_pwait2),
 	  SCMP_SYS(sendfile), SCMP_SYS(setpriority), SCMP_SYS(sched_setaffinity),
-	  SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_getparam)),
+	  SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_getparam),
+	  SCMP_SYS(sched_getattr)),
 };
 
 /* These processes never make these calls: if one does, it was taken over, so kill it. */

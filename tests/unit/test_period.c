@@ -287,6 +287,24 @@ static void test_period_of_constant(void **s)
 	assert_string_equal(constants_period(&set, 20 * MS), "");
 }
 
+/* What the collector sends of a host with 1000 ticks a second: no tick of another rate is named. */
+static void test_ticks_of_the_host(void **s)
+{
+	struct rec_constant tick = {"timer tick (HZ=1000)", MS, MS, 1},
+			    slice = {"scheduler slice (2.8 ms, to the next tick)", 3 * MS, 3 * MS,
+				     1};
+
+	constants_init(&set);
+	constants_add(&set, &tick);
+	constants_add(&set, &slice);
+	assert_string_equal(near(0.9 * MS, 1.1 * MS, MS), tick.name);
+	assert_string_equal(near(3.6 * MS, 4.6 * MS, 4 * MS), "");
+	assert_string_equal(near(2.7 * MS, 3.3 * MS, 3 * MS), slice.name);
+	assert_string_equal(near(2.6 * MS, 3.0 * MS, 2.8 * MS), "");
+	assert_true(constants_is_scheduler(&set, tick.name));
+	assert_true(constants_is_scheduler(&set, slice.name));
+}
+
 static void test_measured(void **s)
 {
 	struct rec_constant tick = {"timer tick", 4 * MS, 4 * MS, 1};
@@ -366,6 +384,7 @@ int main(void)
 	    cmocka_unit_test(test_slices),
 	    cmocka_unit_test(test_random),
 	    cmocka_unit_test(test_known),
+	    cmocka_unit_test(test_ticks_of_the_host),
 	    cmocka_unit_test(test_measured),
 	    cmocka_unit_test(test_devices),
 	    cmocka_unit_test(test_period_of_constant),
