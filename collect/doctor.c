@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/attach.h"
 #include "collect/calibrate.h"
 #include "collect/doctor.h"
@@ -61,6 +62,31 @@ static void check_waits(struct collector *c)
 		    "shows why. Everything else works");
 }
 
+/* In one line what watch cannot measure on this host, and why. `run`: the layers that it can. */
+static void check_all_layers(struct collector *c, uint32_t run)
+{
+	static const struct {
+		enum layer layer;
+		const char *lacks;
+	} layers[] = {
+	    {LAYER_SYSCALL, "system calls (no tracepoints of system calls)"},
+	    {LAYER_KERNEL, "kernel functions (no kprobes)"},
+	    {LAYER_BLOCK, "block requests (no tracepoints of requests)"},
+	    {LAYER_LOCK, "kernel locks (no tracepoint contention_begin)"},
+	    {LAYER_RUNQUEUE, "run queue (no tracepoints of the scheduler)"},
+	    {LAYER_URING, "io_uring (no tracepoints with its present arguments)"},
+	};
+	char lacks[512] = "this host lacks ";
+	size_t start = strlen(lacks), used = start;
+
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (!(run & 1u << layers[i].layer))
+			used += (size_t)snprintf(lacks + used, sizeof(lacks) - used, "%s%s",
+						 used > start ? ", " : "", layers[i].lacks);
+	check(c, "layers", used == start, "rows of watch and of the screen for each of them",
+	      lacks);
+}
+
 static void check_layers(struct collector *c)
 {
 	uint32_t can = kernel_side_available(c->kernel), run;
@@ -82,6 +108,11 @@ static void check_layers(struct collector *c)
 	      "profiles of lock contention",
 	      "Linux 5.19, which has the tracepoint; waits for user-space locks are measured "
 	      "without it");
+	if (!kernel_side_own_locks(c->kernel))
+		run &= ~(1u << LAYER_LOCK);
+	if (kernel_side_has_kprobes(c->kernel))
+		run |= 1u << LAYER_KERNEL;
+	check_all_layers(c, run);
 	check_descents(c);
 	check(
 	    c, "steal time",
@@ -145,6 +176,10 @@ static void check_probes(struct collector *c)
 				  "/sys/bus/event_source/devices/kprobe/type") >= 0,
 	      "profiles of kernel functions",
 	      "a kernel with CONFIG_KPROBES; without it kernel paths come from stacks only");
+	check(c, "descents into the kernel",
+	      kernel_side_has_kprobes(c->kernel) && kernel_at_least(6, 7),
+	      "timing what a system call or a kernel function calls",
+	      "Linux 6.7 with kprobes; without them descents name what stacks show there");
 }
 
 /* True if programs may not read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). */

@@ -51,5 +51,20 @@ def made():
     check("perf-%d" % target.pid not in program.text() + program.error_text(), "the map for perf: " + program.text())
 
 
+@case("the layers that this host lacks, in one line with the reasons, and whether descents go into the kernel")
+def layers():
+    status, program = run_peaktop("doctor", "--json", seconds=200)
+    equal("exit status", status, 0)
+    checks = {check["name"]: check for check in program.document()["checks"]}
+    kprobes = os.path.exists("/sys/bus/event_source/devices/kprobe/type")
+    release = tuple(int(part) for part in re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
+    told = checks["layers"].get("remedy", "")
+    equal("kernel functions are missing: " + told, "kernel functions (no kprobes)" in told, not kprobes)
+    for layer in ("system calls", "block requests", "io_uring", "kernel locks"):
+        equal("%s are missing: %s" % (layer, told), layer in told, not checks[layer]["ok"])
+    equal("all layers are there: " + told, checks["layers"]["ok"], not told)
+    equal("descents into the kernel", checks["descents into the kernel"]["ok"], kprobes and release >= (6, 7))
+
+
 if __name__ == "__main__":
     main()
