@@ -96,6 +96,7 @@ struct socket;
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol, sk_type;
+	int sk_err;
 	struct pid *sk_peer_pid;
 	struct socket *sk_socket;
 	struct {

@@ -122,6 +122,9 @@ MAP(LRU_HASH, requests, u64, struct pt_request, 8192);
  */
 MAP(LRU_HASH, request_ends, u64, u64, 256);
 
+/* Connections that are being made. Key: address of the socket. */
+MAP(LRU_HASH, connects, u64, struct pt_request, 8192);
+
 MAP(LRU_HASH, urings, u64, struct pt_uring, 16384);
 
 SHARED_ARRAY(fnodes, struct pt_fnode, PT_FNODES);

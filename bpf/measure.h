@@ -58,6 +58,7 @@ enum {
 	ON_BLOCK = 1 << 3,
 	ON_LOCK = 1 << 4,
 	ON_RUNQUEUE = 1 << 5,
+	ON_NET = 1 << 7,
 };
 /* Values of enum layer, as indices of gate_ns. Functions have their own gates
  * (pt_site.closed). */
@@ -68,6 +69,7 @@ enum {
 	GATE_LOCK = 4,
 	GATE_RUNQUEUE = 5,
 	GATE_URING = 6,
+	GATE_NET = 7,
 };
 
 INLINE struct pt_control *the_control(void)

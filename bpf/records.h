@@ -422,6 +422,7 @@ struct pt_control {
 	pt_u32 next_slot;
 	pt_u32 slot_block, slot_lock, slot_runqueue;
 	pt_u32 slot_block_queue, slot_block_device; /* parts of slot_block */
+	pt_u32 slot_connect;
 	pt_u32 nr_cpus;
 	pt_u32 sys_burst, sched_burst; /* number of the burst; state of older bursts is ignored */
 	pt_u32 hist_mask; /* number of the shards of a histogram, which is a power of two, less 1 */

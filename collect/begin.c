@@ -188,6 +188,7 @@ int collector_begin(struct collector *c)
 	control->slot_block = control->next_slot++;
 	control->slot_block_queue = control->next_slot++;
 	control->slot_block_device = control->next_slot++;
+	control->slot_connect = control->next_slot++;
 	control->slot_lock = control->next_slot++;
 	control->slot_runqueue = control->next_slot++;
 	for (uint32_t s = 0; s < PT_SLOTS; s++)

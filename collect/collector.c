@@ -78,8 +78,8 @@ static void set_layers(struct collector *c, uint32_t mask)
 		missing &= ~(1u << LAYER_URING);
 	for (unsigned int l = 0; l < LAYER_MAX; l++) {
 		static const char *const names[] = {
-		    "system calls", "functions", "kernel functions",	"block requests",
-		    "locks",	    "run queue", "requests of io_uring"};
+		    "system calls", "functions", "kernel functions",	 "block requests",
+		    "locks",	    "run queue", "requests of io_uring", "connections"};
 
 		if (missing & 1u << l)
 			send_note(c, NOTE_WARNING,

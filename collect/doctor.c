@@ -74,6 +74,7 @@ static void check_all_layers(struct collector *c, uint32_t run)
 	    {LAYER_BLOCK, "block requests (no tracepoints of requests)"},
 	    {LAYER_LOCK, "kernel locks (no tracepoint contention_begin)"},
 	    {LAYER_RUNQUEUE, "run queue (no tracepoints of the scheduler)"},
+	    {LAYER_NET, "net (no tracepoint inet_sock_set_state)"},
 	    {LAYER_URING, "io_uring (no tracepoints with its present arguments)"},
 	};
 	char lacks[512] = "this host lacks ";
@@ -102,6 +103,8 @@ static void check_layers(struct collector *c)
 	      "a kernel with BTF whose tracepoints can be attached");
 	check(c, "block requests", run & 1u << LAYER_BLOCK, "profiles of block requests",
 	      "a kernel with CONFIG_BLOCK and BTF");
+	check(c, "connections", run & 1u << LAYER_NET, "profiles of connections that are made",
+	      "a kernel with CONFIG_INET and BTF; connect() is measured without it");
 	check(c, "io_uring", run & 1u << LAYER_URING, "profiles of requests of io_uring",
 	      "Linux 6.0 with CONFIG_IO_URING and BTF; its system calls are measured without it");
 	check(c, "kernel locks", run & 1u << LAYER_LOCK && kernel_side_own_locks(c->kernel),

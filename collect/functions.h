@@ -99,9 +99,10 @@ void function_members_take(const struct function *f, const struct pt_record_samp
 			   struct rec_sample *to);
 /* Have system calls sampled with what is known of their files. */
 void file_values(struct collector *c);
-/* Take these values out of a sample; the file in words is the text of the sample. */
-void file_values_take(const struct pt_record_sample *from, struct rec_sample *to, char *text,
-		      size_t size);
+/* Take these values, or the peer of a connection, out of a sample of this layer; the file in words,
+ * or the peer's address, is the text of the sample. */
+void object_values_take(enum layer layer, const struct pt_record_sample *from,
+			struct rec_sample *to, char *text, size_t size);
 /* Attach the armed functions in a process that is a new target or has mapped a file. */
 void functions_new_mapping(struct collector *c);
 /* Release the links in a process that has ended. */

@@ -49,7 +49,8 @@ void unit_burst_count(struct collector *c, enum unit u)
 /* The gates of layers that are no units. */
 static void plain_gates_open(struct collector *c, uint32_t layers, uint64_t now)
 {
-	static const enum layer gates[] = {LAYER_KERNEL, LAYER_BLOCK, LAYER_LOCK, LAYER_URING};
+	static const enum layer gates[] = {LAYER_KERNEL, LAYER_BLOCK, LAYER_LOCK, LAYER_URING,
+					   LAYER_NET};
 
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]); i++)
 		if (layers & 1u << gates[i])

@@ -99,6 +99,7 @@ void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_fault, KERNEL_SIDE_DESCENT);
 	link_declare(k, k->skel->progs.on_failed, KERNEL_SIDE_TRIES);
 	link_declare(k, k->skel->progs.on_uring_file, KERNEL_SIDE_DESCENT);
+	link_declare(k, k->skel->progs.on_socket_state, 1u << LAYER_NET);
 	link_declare(k, k->skel->progs.on_uring_submit, uring);
 	link_declare(k, k->skel->progs.on_uring_submit_sqe, uring);
 	link_declare(k, k->skel->progs.on_uring_complete, uring);

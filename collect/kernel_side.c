@@ -26,7 +26,7 @@ _Static_assert(SAMPLE_RET == 1 && SAMPLE_ARG0 == 2 && SAMPLE_ONCPU == 1 << 7 &&
 		   SAMPLE_TEXT == 1 << 17,
 	       "bpf/measure.h repeats enum sample_known");
 _Static_assert(LAYER_SYSCALL == 0 && LAYER_BLOCK == 3 && LAYER_LOCK == 4 && LAYER_RUNQUEUE == 5 &&
-		   LAYER_URING == 6,
+		   LAYER_URING == 6 && LAYER_NET == 7 && (int)LAYER_MAX <= (int)PT_GATES,
 	       "bpf/measure.h repeats enum layer");
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list args)

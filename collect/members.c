@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The values behind arguments: of a function when a call begins, of the file of a system call when
  * it ends. */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -197,11 +198,21 @@ static void file_words(uint64_t kind, const char *name, char *to, size_t size)
 	}
 }
 
-void file_values_take(const struct pt_record_sample *from, struct rec_sample *to, char *text,
-		      size_t size)
+static void peer_take(const struct pt_record_sample *from, char *text, size_t size)
+{
+	if (!inet_ntop((int)from->blocks[1][0], from->blocks[0], text, (socklen_t)size))
+		text[0] = '\0';
+}
+
+void object_values_take(enum layer layer, const struct pt_record_sample *from,
+			struct rec_sample *to, char *text, size_t size)
 {
 	char name[PT_TEXT + 1];
 
+	if (layer == LAYER_NET) {
+		peer_take(from, text, size);
+		return;
+	}
 	for (uint32_t i = 0; i < PT_FILE_KIND; i++) {
 		to->members[i] = from->blocks[i][0];
 		to->known |= from->known & (uint32_t)SAMPLE_MEMBER0 << i;

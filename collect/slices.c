@@ -20,8 +20,9 @@ static void op_send(struct collector *c, uint32_t slot, enum layer layer, const 
 		    const char *label, uint32_t nr)
 {
 	const char *placement = layer == LAYER_SYSCALL ? "system call tracepoints"
-				: layer == LAYER_URING ? "io_uring tracepoints"
-						       : "scheduler, block and lock tracepoints";
+				: layer == LAYER_URING
+				    ? "io_uring tracepoints"
+				    : "scheduler, block, lock and socket tracepoints";
 
 	c->slots[slot].op = slot;
 	c->slots[slot].layer = layer;
@@ -67,6 +68,7 @@ void slots_announce(struct collector *c)
 	    {offsetof(struct pt_control, slot_block), LAYER_BLOCK, "block"},
 	    {offsetof(struct pt_control, slot_block_queue), LAYER_BLOCK, "block:queue"},
 	    {offsetof(struct pt_control, slot_block_device), LAYER_BLOCK, "block:device"},
+	    {offsetof(struct pt_control, slot_connect), LAYER_NET, "net:connect"},
 	    {offsetof(struct pt_control, slot_lock), LAYER_LOCK, "lock"},
 	    {offsetof(struct pt_control, slot_runqueue), LAYER_RUNQUEUE, "runqueue"},
 	};

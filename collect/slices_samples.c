@@ -45,7 +45,7 @@ static void values_take(const struct collector *c, const struct pt_record_sample
 		if (s->known & SAMPLE_TEXT)
 			snprintf(to->text, sizeof(to->text), "%.*s", PT_TEXT, s->text);
 	} else if (s->known & SAMPLE_TEXT) {
-		file_values_take(s, r, to->text, sizeof(to->text));
+		object_values_take(c->slots[s->head.slot].layer, s, r, to->text, sizeof(to->text));
 	}
 }
 

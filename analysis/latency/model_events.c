@@ -313,6 +313,7 @@ void model_events_tick(struct model *m, const struct rec_tick *tick)
 	    [LAYER_LOCK] = "lock waits",
 	    [LAYER_RUNQUEUE] = "run-queue delay",
 	    [LAYER_URING] = "requests of io_uring",
+	    [LAYER_NET] = "connections",
 	};
 	bool recorded[LAYER_MAX] = {false}, sampled[LAYER_MAX] = {false};
 

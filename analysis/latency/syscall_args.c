@@ -207,9 +207,11 @@ struct syscall_arg layer_arg(enum layer layer, unsigned int argument)
 	    {"request flags", ARG_BLOCK_FLAGS}};
 	static const struct syscall_arg lock[6] = {ADDR("lock"), {"kind of lock", ARG_LOCK_KIND}};
 	static const struct syscall_arg queue[6] = {{"queued", ARG_QUEUED}, {"CPU", ARG_FD}};
+	static const struct syscall_arg net[6] = {{"port", ARG_FD}, SIZE("SYNs sent again")};
 	static const struct syscall_arg uring[6] = {{"file descriptor", ARG_FD}};
 	const struct syscall_arg *table = layer == LAYER_BLOCK	    ? block
 					  : layer == LAYER_URING    ? uring
+					  : layer == LAYER_NET	    ? net
 					  : layer == LAYER_LOCK	    ? lock
 					  : layer == LAYER_RUNQUEUE ? queue
 								    : NULL;
@@ -228,6 +230,8 @@ struct syscall_arg layer_member(enum layer layer, unsigned int member)
 	    {"state of the socket", ARG_SOCKET_STATE},
 	    [SAMPLE_MEMBERS] = {"file", ARG_NAME}};
 
+	if (layer == LAYER_NET && member == SAMPLE_MEMBERS)
+		return (struct syscall_arg){"address of the peer", ARG_NAME};
 	return layer == LAYER_SYSCALL && member < ARRAY_SIZE(file) && file[member].name
 		   ? file[member]
 		   : none;

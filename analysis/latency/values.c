@@ -172,6 +172,7 @@ static void describe_result(struct value_table *t, enum layer layer)
 	case LAYER_SYSCALL:
 	case LAYER_LOCK:
 	case LAYER_URING:
+	case LAYER_NET:
 		describe(t, F_RET, "return value", FORMAT_RESULT, true, true);
 		break;
 	case LAYER_BLOCK:

@@ -116,6 +116,22 @@ def uring():
     check("io_uring has no such operation" in program.error_text(), program.error_text())
 
 
+@case("connections that are made: each is counted, and one whose first SYN is dropped takes the second until the next")
+def connections():
+    truth, document = layer_run("connects", "-f", "net", args=[200, 3])
+    op = operation(document, "net:connect", "net")
+    equal("connections", op["calls"], truth["calls"])
+    slow = sum(b["count"] for b in op["buckets"] if b["low_ns"] >= 900000000)
+    equal("connections whose SYN was sent again", slow, truth["late"])
+    # the connections of others are not the target's
+    other = Target("connects", 100000000)
+    other.go()
+    _, document = layer_run("syscalls", "-f", "net", "-f", "syscall:nanosleep", args=[1000])
+    check(operation(document, "syscall:nanosleep")["calls"], "the program has not run")
+    equal("connections of a program that makes none", sum(op["calls"] for op in document["operations"] if op["layer"] == "net"), 0)
+    other.end()
+
+
 @live("run-queue delay of two spinners on one CPU")
 def runqueue():
     truth, document = layer_run("spinners", "-f", "runqueue", args=[3])

@@ -304,8 +304,8 @@ static void test_resolutions(void **state)
 
 static void test_layers(void **state)
 {
-	static const char *const names[LAYER_MAX] = {"syscall", "function", "kernel",  "block",
-						     "lock",	"runqueue", "io_uring"};
+	static const char *const names[LAYER_MAX] = {"syscall", "function", "kernel",	"block",
+						     "lock",	"runqueue", "io_uring", "net"};
 	const struct mode mode[] = {{5 * US, 50}};
 	struct model *m = model_new();
 	char name[16];

@@ -120,6 +120,7 @@ static void offer_operations(const struct completion *c)
 	    {"block:queue", "block requests until their device gets them"},
 	    {"block:device", "block requests at their device"},
 	    {"io_uring", "all requests of io_uring"},
+	    {"net:connect", "connections that are made"},
 	    {"io_uring:", "requests of io_uring of one operation"},
 	};
 	char text[SYSCALL_NAME + 8];

@@ -34,7 +34,7 @@ static bool word_parse(struct op_spec *op, const char *text)
 		enum op_kind kind;
 	} words[] = {{"syscalls", OP_ALL_SYSCALLS}, {"block", OP_BLOCK}, {"block:queue", OP_BLOCK},
 		     {"block:device", OP_BLOCK},    {"lock", OP_LOCK},	 {"runqueue", OP_RUNQUEUE},
-		     {"io_uring", OP_URING}};
+		     {"io_uring", OP_URING},	    {"net", OP_NET},	 {"net:connect", OP_NET}};
 
 	*op = (struct op_spec){.text = text, .kind = OP_FUNCTION};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -109,7 +109,7 @@ int op_spec_parse(struct op_spec *op, const char *text, char *error, size_t erro
 	if (copy(op->name, name, at ? (size_t)(at - name) : strlen(name)))
 		return options_fail(error, error_size,
 				    "-f '%.100s' is not an operation; give a function, syscalls, "
-				    "syscall:NAME, block, lock, runqueue or io_uring",
+				    "syscall:NAME, block, lock, runqueue, net or io_uring",
 				    text);
 	if (at && op->name[0] == '0' && (op->name[1] == 'x' || op->name[1] == 'X')) {
 		op->offset = strtoull(op->name, &end, 16);

@@ -323,7 +323,7 @@ static const char *refusal(const struct options *o)
 	default:
 		return "descend: -f must be a function of the program or its libraries, "
 		       "syscall:NAME or kernel:FUNC; descending into block, lock, "
-		       "runqueue and io_uring is not supported";
+		       "runqueue, net and io_uring is not supported";
 	}
 	if ((o->question.peak || o->question.peak_high_ns) && o->question.slowest > 0)
 		return "descend: --peak and --slowest cannot be combined; give one of them";

@@ -52,7 +52,7 @@ static int add_op(struct options *o, char *error, size_t n)
 		return options_fail(
 		    error, n,
 		    "--when '%.200s': position %zu: '%.200s' is not one operation; "
-		    "give a function, syscall:NAME, block, lock, runqueue or io_uring:NAME",
+		    "give a function, syscall:NAME, block, lock, runqueue, net or io_uring:NAME",
 		    o->when, at, o->condition.op);
 	if (is_measured(o, op))
 		return 0;

@@ -39,7 +39,7 @@ void front_use_collector(const struct collector_entry *entry);
 /* The layers that tracepoints measure: they can be switched on and off. */
 #define LAYERS_TRACED                                                                              \
 	(1u << LAYER_SYSCALL | 1u << LAYER_BLOCK | 1u << LAYER_LOCK | 1u << LAYER_RUNQUEUE |       \
-	 1u << LAYER_URING)
+	 1u << LAYER_URING | 1u << LAYER_NET)
 
 struct front_options {
 	const struct options *options;

@@ -60,6 +60,9 @@ static uint32_t layers_of(const struct front_options *fo)
 		case OP_URING:
 			mask |= 1u << LAYER_URING;
 			break;
+		case OP_NET:
+			mask |= 1u << LAYER_NET;
+			break;
 		case OP_LOCK:
 			mask |= 1u << LAYER_LOCK;
 			break;

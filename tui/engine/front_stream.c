@@ -20,6 +20,8 @@ static bool is_meant(const struct op_spec *s, const struct rec_op *op)
 		return !strcmp(s->text, op->label);
 	case OP_URING:
 		return op->layer == LAYER_URING && (!s->name[0] || !strcmp(s->text, op->label));
+	case OP_NET:
+		return op->layer == LAYER_NET;
 	case OP_LOCK:
 		return op->layer == LAYER_LOCK;
 	case OP_RUNQUEUE:

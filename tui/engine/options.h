@@ -30,6 +30,7 @@ enum op_kind {
 	OP_KERNEL,
 	OP_BLOCK,
 	OP_URING, /* all requests, or those of operation `name` */
+	OP_NET,
 	OP_LOCK,
 	OP_RUNQUEUE
 };

@@ -77,8 +77,8 @@ int output_ops(struct model *m, const struct output_options *o, enum output_orde
 
 const char *output_layer(enum layer layer)
 {
-	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",	"block",
-						      "lock",	 "runqueue", "io_uring"};
+	static const char *const layers[LAYER_MAX] = {"syscall", "function", "kernel",	 "block",
+						      "lock",	 "runqueue", "io_uring", "net"};
 
 	return layer < LAYER_MAX ? layers[layer] : "";
 }

@@ -321,6 +321,7 @@ const char *layer_name(enum layer layer)
 	    [LAYER_LOCK] = "lock waits",
 	    [LAYER_RUNQUEUE] = "run-queue delay",
 	    [LAYER_URING] = "requests of io_uring",
+	    [LAYER_NET] = "connections",
 	};
 
 	return (unsigned int)layer < LAYER_MAX ? names[layer] : "?";
@@ -425,5 +426,5 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 	}
 	if (framed)
 		grid_put(g, x + 2, y + LAYER_MAX, width - 3, ROLE_DIM,
-			 "1-7 or Space switch   Enter closes");
+			 "1-8 or Space switch   Enter closes");
 }
