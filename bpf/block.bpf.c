@@ -11,6 +11,8 @@ typedef void (*btf_trace_block_io_done)(void *, struct request *);
 /* enum block_event */
 enum { REQUEST_SUBMITTED = 0, REQUEST_ISSUED, REQUEST_COMPLETED };
 
+enum { OPERATION = 0xff /* REQ_OP_MASK */ };
+
 INLINE u32 device_of(struct request *rq)
 {
 	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
@@ -34,7 +36,7 @@ INLINE void request_send(struct pt_control *c, struct request *rq, struct pt_wai
 	r->device = device_of(rq);
 	r->bytes = rq->__data_len;
 	r->object = q->object;
-	r->spare = 0;
+	r->kind = (rq->cmd_flags & OPERATION) + 1;
 	WAITS_SEND(r);
 }
 
@@ -177,16 +179,31 @@ INLINE int request_step(struct request *rq, u32 event)
 	return 0;
 }
 
-SEC("tp_btf/block_io_start")
-int BPF_PROG(on_block_start, struct request *rq)
+/* One that ended without a completion must not lend its times to the next one at its address. */
+INLINE void request_drop(struct request *rq)
 {
 	struct pt_control *c = the_control();
 	u64 key = (u64)rq;
 
-	/* one that was merged into another never completes */
 	if (c && c->layers & ON_BLOCK)
 		bpf_map_delete_elem(&requests, &key);
+	if (waits_on(c))
+		bpf_map_delete_elem(&waits_requests, &key);
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_block_start, struct request *rq)
+{
+	request_drop(rq);
 	return request_step(rq, REQUEST_SUBMITTED);
+}
+
+/* The request has become a part of the one before it, and never completes. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(on_block_merge, struct request *rq)
+{
+	request_drop(rq);
+	return 0;
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -236,7 +253,7 @@ int BPF_PROG(on_block_complete, struct request *rq, int error, unsigned int byte
 		if (r) {
 			r->known = KNOWN_RET | KNOWN_ARG0 * (q->distance ? 0x3f : 0x2f);
 			r->ret = (u32)error & 0xff;
-			r->args[0] = q->flags & 0xff;
+			r->args[0] = q->flags & OPERATION;
 			r->args[1] = q->bytes;
 			r->args[2] = q->sector;
 			r->args[3] = q->device;

@@ -130,7 +130,7 @@ struct pt_waits_block {
 	pt_u64 start;
 	pt_u32 event, tid;
 	pt_u32 device, bytes;
-	pt_u32 object, spare;
+	pt_u32 object, kind; /* kind: the operation + 1; the collector adds the device's name */
 };
 
 struct pt_waits_work {

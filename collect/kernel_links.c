@@ -84,6 +84,7 @@ void links_declare(struct kernel_side *k)
 	link_declare(k, k->skel->progs.on_wakeup_new, sched);
 	link_declare(k, k->skel->progs.on_switch, sched | KERNEL_SIDE_WAITS);
 	link_declare(k, k->skel->progs.on_block_start, block);
+	link_declare(k, k->skel->progs.on_block_merge, block);
 	link_declare(k, k->skel->progs.on_block_insert, block);
 	link_declare(k, k->skel->progs.on_block_issue, block);
 	link_declare(k, k->skel->progs.on_block_complete, block);

@@ -12,6 +12,8 @@
 
 struct collector;
 
+enum { WAITS_DISKS = 64 };
+
 /* The state of the tracing. Private to collect/waits*.c. */
 struct waits_tracing {
 	struct req_waits request;
@@ -24,6 +26,8 @@ struct waits_tracing {
 	uint64_t refill_ns;  /* when user stacks were last allowed */
 	uint64_t objects_ns; /* when sockets were last looked up, and how many since */
 	uint32_t objects;
+	uint32_t disk[WAITS_DISKS]; /* devices whose names were sent; their numbers are from 1 */
+	uint32_t nr_disks;
 	struct clocks clocks;	     /* they sample running tasks */
 	uint64_t steal_ns[PT_CPUS];  /* of each CPU, when the window began */
 	bool full;		     /* a note about missing room was sent */

@@ -229,6 +229,34 @@ void waits_names(struct collector *c)
 		closedir(d);
 }
 
+/* The number of a block device's name, which is sent before its first use; 0: it has none. */
+static uint32_t disk_number(struct collector *c, uint32_t device)
+{
+	struct waits_tracing *w = c->waits;
+	char to[256] = "", *name;
+	uint32_t i = 0;
+
+	while (i < w->nr_disks && w->disk[i] != device)
+		i++;
+	if (i == WAITS_DISKS || !device)
+		return 0;
+	if (i < w->nr_disks)
+		return i + 1;
+	small_file_link(to, sizeof(to), "/sys/dev/block/%u:%u", device >> 20, device & 0xfffff);
+	name = strrchr(to, '/');
+	w->disk[w->nr_disks++] = device;
+	send_name(c, BRACKET_BLOCK, i + 1, name ? name + 1 : "");
+	return i + 1;
+}
+
+static void send_block(struct collector *c, const struct pt_waits_block *r)
+{
+	struct pt_waits_block named = *r;
+
+	named.kind |= disk_number(c, r->device) << 8;
+	send_content(c, &r->head, &named.head + 1, sizeof(named) - sizeof(named.head), REC_BLOCK);
+}
+
 /* Is this the serving side of a connection? */
 static bool socket_serves(struct collector *c, const struct pt_waits_object *r)
 {
@@ -329,7 +357,7 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 		send_life(c, (const struct pt_waits_life *)h);
 		break;
 	case PT_WAITS_BLOCK:
-		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_BLOCK);
+		send_block(c, (const struct pt_waits_block *)h);
 		break;
 	case PT_WAITS_WORK:
 		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_WORK);

@@ -132,7 +132,7 @@ static bool is_same(const struct waits_layer *a, const struct waits_layer *b)
 {
 	return a->state == b->state && a->pid == b->pid && a->tid == b->tid &&
 	       a->notes == b->notes && a->kind == b->kind && a->why == b->why &&
-	       a->syscall == b->syscall &&
+	       a->syscall == b->syscall && a->operation == b->operation && a->device == b->device &&
 	       (has_stack(a) && has_stack(b)
 		    ? a->user->content == b->user->content
 		    : a->state == CHAIN_SLEEP || has_stack(a) == has_stack(b)) &&
@@ -198,6 +198,7 @@ static void node_join(struct waits_node *to, const struct waits_node *n)
 	to->total_ns += n->total_ns;
 	to->count += n->count;
 	lock_waits_add(&to->locks, n->locks);
+	request_sums_add(&to->requests, &n->requests);
 	to->first_ns = n->first_ns < to->first_ns ? n->first_ns : to->first_ns;
 	if (!has_stack(&to->layer)) {
 		to->layer.user = n->layer.user;

@@ -192,8 +192,12 @@ struct rec_block {
 	uint32_t tid;
 	uint32_t device, bytes;
 	uint32_t object; /* REC_OBJECT of the file; 0: not known */
-	uint32_t spare;
+	/* the operation (enum req_op of the kernel) + 1 in the low byte, 0: not known; above it the
+	 * number of the device's REC_NAME, of BRACKET_BLOCK; 0: none */
+	uint32_t kind;
 };
+#define BLOCK_OPERATION(kind) ((kind)&0xff)
+#define BLOCK_DISK(kind) ((kind) >> 8)
 
 enum work_event { WORK_QUEUED = 0, WORK_BEGIN, WORK_END };
 enum work_kind { WORK_ITEM = 0, WORK_URING };

@@ -33,7 +33,7 @@ static STRUCT_TABLE(rec_life,
 
 static STRUCT_TABLE(rec_block,
 	FIELDS(rec_block, at_ns, request, sector, start_ns, sequence, cpu, event, tid),
-	FIELDS(rec_block, device, bytes, object));
+	FIELDS(rec_block, device, bytes, object, kind));
 
 static STRUCT_TABLE(rec_work,
 	FIELDS(rec_work, at_ns, work, start_ns, brackets, cause, sequence, cpu, tid),

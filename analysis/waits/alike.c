@@ -115,6 +115,7 @@ static void add_times(struct waits_node *out, const struct waits_node *n)
 		out->first_ns = n->first_ns;
 	out->count += n->count;
 	lock_waits_add(&out->locks, n->locks);
+	request_sums_add(&out->requests, &n->requests);
 	out->self_ns += n->self_ns;
 	for (unsigned int k = 0; k < ACCOUNTS; k++) {
 		out->account_ns[k] += n->account_ns[k];
@@ -157,9 +158,11 @@ static void make_key(const struct joining *j, uint32_t i, const struct waits_lay
 	memset(key, 0, KEY_WORDS * sizeof(*key));
 	key[0] = outermost ? 0 : (uint64_t)j->to[j->from->nodes[i].parent] << 32;
 	key[0] |= l->tid;
-	key[1] = (uintptr_t)l->comm;
+	/* a request has no task */
+	key[1] = l->state == CHAIN_IO ? (uintptr_t)l->device : (uintptr_t)l->comm;
 	key[2] = (uintptr_t)l->what;
-	key[5] = (uint64_t)outermost << 63 | (uint64_t)l->state << 56 | (uint64_t)l->kind << 48 |
+	key[5] = (uint64_t)outermost << 63 | (uint64_t)l->state << 56 |
+		 (uint64_t)(l->state == CHAIN_IO ? l->operation : (uint32_t)l->kind) << 48 |
 		 (uint64_t)l->why << 40 | (uint64_t)(notes & 0xffff) << 16 | (uint16_t)l->syscall;
 }
 

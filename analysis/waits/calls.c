@@ -49,6 +49,7 @@ static void call_tell(struct waits *w, const struct pending_call *c)
 		w->calls.stats.outside++;
 		return;
 	}
+	k.since_ns = c->entry_ns;
 	w->calls.stats.followed++;
 	w->calls.stats.ns += c->return_ns - c->entry_ns;
 	if (!w->config.no_chains) {

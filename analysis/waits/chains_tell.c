@@ -27,6 +27,10 @@ static struct waits_layer layer_of(const struct waits *w, const struct tree_node
 	    .why = key->state == CHAIN_RUNNABLE ? (enum ready_why)key->kind : READY_WOKEN,
 	    .syscall = key->syscall,
 	    .what = texts_get(w->texts, key->what),
+	    .operation = key->state == CHAIN_IO ? key->kind : 0,
+	    .device = texts_get(w->texts, key->state == CHAIN_IO && key->disk < NO_NAME
+					      ? w->names[BRACKET_BLOCK][key->disk]
+					      : 0),
 	    .user = traces_find(w->traces, key->user),
 	    .kernel = traces_find(w->traces, key->kernel),
 	    .hint = n->hint ? texts_get(w->texts, c->identities[n->hint].comm) : ""};
@@ -57,7 +61,7 @@ static struct canon canon_of(const struct waits *w, uint32_t parent, const struc
 	k.comm = id->comm;
 	k.what = n->key.what;
 	k.place = (uint32_t)n->key.state << 24 | (uint32_t)n->key.kind << 16 | n->key.notes;
-	k.call = (uint32_t)n->key.syscall;
+	k.call = (uint32_t)n->key.disk << 16 | (uint16_t)n->key.syscall;
 	return k;
 }
 
@@ -71,6 +75,7 @@ static void add(struct waits_node *to, const struct tree_node *n)
 		to->first_ns = n->first_ns;
 	to->count += n->count;
 	lock_waits_add(&to->locks, n->locks);
+	request_sums_add(&to->requests, &n->requests);
 	for (unsigned int a = 0; a < ACCOUNTS; a++) {
 		to->self_ns += n->ns[a];
 		to->account_ns[a] += n->ns[a];

@@ -194,22 +194,7 @@ static void on_life(struct waits *w, const struct wait_event *e)
 
 static void on_block(struct waits *w, const struct wait_event *e)
 {
-	const struct rec_block *r = &e->block;
-	struct block_request *q;
-
-	if (r->event == BLOCK_SUBMIT)
-		keyed_drop(&w->requests, r->request);
-	q = keyed_make(&w->requests, r->request);
-	if (r->event == BLOCK_SUBMIT) {
-		q->submit_ns = e->at_ns;
-		q->task = r->tid ? task_of(w, r->tid, r->start_ns) : NO_TASK;
-	}
-	if (r->event == BLOCK_ISSUE && !q->issue_ns)
-		q->issue_ns = e->at_ns;
-	if (r->object)
-		q->object = r->object;
-	if (r->event != BLOCK_COMPLETE)
-		critical_request(w, r->request, q, e->at_ns);
+	request_event(w, e, e->block.tid ? task_of(w, e->block.tid, e->block.start_ns) : NO_TASK);
 }
 
 static void on_work(struct waits *w, const struct wait_event *e)

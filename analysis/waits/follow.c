@@ -5,13 +5,13 @@
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/waits_impl.h"
 
-static void segment_store(struct waits *w, const struct segment *s)
+static void segment_store(struct waits *w, struct segment *s)
 {
 	struct wait_task *t = task_at(w, s->task);
 	struct segment *place = &w->segments[w->nr_segments & (w->config.max_segments - 1)];
 
+	s->prev = t->tail;
 	*place = *s;
-	place->prev = t->tail;
 	t->tail = ++w->nr_segments;
 }
 

@@ -132,6 +132,7 @@ static uint32_t join_node(struct waits *w, uint32_t parent, const struct tree_no
 	n->hint = n->hint ? n->hint : old->hint;
 	n->episode = old->episode;
 	lock_waits_add(&n->locks, old->locks);
+	request_sums_add(&n->requests, &old->requests);
 	for (unsigned int a = 0; a < ACCOUNTS; a++)
 		n->ns[a] += old->ns[a];
 	return node;

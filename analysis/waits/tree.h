@@ -12,8 +12,9 @@ struct layer_key {
 	uint16_t notes;
 	int16_t syscall;
 	uint8_t state; /* enum layer_state */
-	uint8_t kind;  /* enum wait_kind; of a wait for a CPU: enum ready_why */
-	uint16_t spare;
+	uint8_t kind;  /* enum wait_kind; of a wait for a CPU: enum ready_why; of a request:
+			  BLOCK_OPERATION() */
+	uint16_t disk; /* of a request: BLOCK_DISK() */
 };
 
 struct tree_node {
@@ -23,6 +24,7 @@ struct tree_node {
 	uint64_t count, first_ns, episode;
 	uint64_t ns[ACCOUNTS];
 	struct lock_waits locks;
+	struct request_sums requests;
 };
 
 /* A task as it was when it was met. */
@@ -77,6 +79,7 @@ struct chain_walker {
 	struct waits *w;
 	uint32_t steps, most;
 	unsigned int depth; /* of tasks that waited for one another */
+	uint64_t since_ns;  /* begin of the call that is told; 0: no call */
 };
 struct chain_walker walk_begin(struct waits *w);
 /* Do both wait for the same, in the same call of the same code? */
@@ -90,5 +93,11 @@ void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t 
 /* What ended the sleep `s`, over a part of it. */
 void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		const struct wait_cause *cause, uint64_t lo, uint64_t hi);
+/* ---- requests.c */
+/* A sleep that the completion of a request ended, over a part of it. */
+void walk_request(struct chain_walker *k, uint32_t node, const struct segment *s,
+		  const struct wait_cause *cause, uint64_t lo, uint64_t hi);
+
+/* ---- walk.c */
 uint32_t walk_layer(struct chain_walker *k, uint32_t parent, const struct segment *s,
 		    unsigned int notes);

@@ -7,7 +7,7 @@
 #include "analysis/waits/waits_impl.h"
 
 enum {
-	REQUEST_BITS = 14,
+	WORK_BITS = 14,
 	LOCK_BITS = 13,
 	MAX_TEXTS = 1 << 16,
 	MAX_OBJECTS = 1 << 20,
@@ -56,8 +56,7 @@ static int init(struct waits *w)
 	if (!w->reorder || !w->texts || !w->traces || !w->segments || !w->contexts ||
 	    !w->releases || !w->chains || (!w->feed && !c->no_critical))
 		return -ENOMEM;
-	return keyed_init(&w->requests, REQUEST_BITS, sizeof(struct block_request)) ||
-		       keyed_init(&w->works, REQUEST_BITS, sizeof(struct queued_work)) ||
+	return requests_init(w) || keyed_init(&w->works, WORK_BITS, sizeof(struct queued_work)) ||
 		       keyed_init(&w->locks, LOCK_BITS, sizeof(struct lock_log)) ||
 		       tasks_init(&w->tasks, c->max_tasks)
 		   ? -ENOMEM
@@ -94,6 +93,7 @@ void waits_free(struct waits *w)
 	free(w->releases);
 	free(w->objects);
 	keyed_release(&w->requests);
+	free(w->done);
 	keyed_release(&w->works);
 	keyed_release(&w->locks);
 	tasks_release(&w->tasks);

@@ -143,9 +143,11 @@ struct waits_layer {
 	int32_t syscall;		   /* -1: none */
 	const char *what;		   /* file, peer, handler, who had the CPU; "" */
 	const struct trace *user, *kernel; /* NULL: none */
-	const char *hint; /* a thread that finished what was polled for, and woke nobody; "" */
-	uint32_t tasks;	  /* of waits_chains_join(): so many tasks; pid and tid are of one of them.
-			     0: one task */
+	const char *hint;   /* a thread that finished what was polled for, and woke nobody; "" */
+	uint32_t operation; /* CHAIN_IO: as in BLOCK_OPERATION(); 0: not known */
+	const char *device; /* CHAIN_IO: the disk; ""; one text has one address */
+	uint32_t tasks; /* of waits_chains_join(): so many tasks; pid and tid are of one of them.
+			   0: one task */
 };
 
 /* Waits for locks that a task ended. */
@@ -161,6 +163,21 @@ static inline void lock_waits_add(struct lock_waits *to, struct lock_waits more)
 	to->count += more.count;
 }
 
+/* Block requests that ended the sleep above, or that its task had submitted and that completed
+ * meanwhile. The times are those of all of them, which may have passed at the same time. */
+struct request_sums {
+	uint64_t count, bytes;
+	uint64_t queue_ns;  /* from the submission until the device got them */
+	uint64_t device_ns; /* from then to their completion */
+};
+static inline void request_sums_add(struct request_sums *to, const struct request_sums *more)
+{
+	to->count += more->count;
+	to->bytes += more->bytes;
+	to->queue_ns += more->queue_ns;
+	to->device_ns += more->device_ns;
+}
+
 /* A node of the consolidated tree of chains: parents come before children. */
 struct waits_node {
 	uint32_t parent; /* index; of the outermost layers: their own */
@@ -171,6 +188,7 @@ struct waits_node {
 	uint64_t count, first_ns;      /* times; when it was seen first */
 	uint64_t account_ns[ACCOUNTS]; /* of `self_ns` */
 	struct lock_waits locks;
+	struct request_sums requests; /* CHAIN_IO, without NOTE_QUEUED */
 };
 
 struct waits_chains {
@@ -199,6 +217,16 @@ int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
  */
 int waits_chains_outline(const struct waits_chains *c, enum waits_group outermost,
 			 struct waits_chains *out);
+
+/* The block requests of chains by device and operation, those with most time first. */
+struct waits_requests {
+	const char *device; /* "": not known */
+	uint32_t operation; /* as in BLOCK_OPERATION() */
+	struct request_sums sums;
+};
+/* Returns how many were stored, at most `max`; those of further kinds are left out. */
+uint32_t waits_chains_requests(const struct waits_chains *c, struct waits_requests *out,
+			       uint32_t max);
 
 /* Work that targets started (by waking or fork) and did not wait for, largest first. */
 struct waits_started {

@@ -24,7 +24,15 @@ struct block_request {
 	struct keyed_head head;
 	uint64_t submit_ns, issue_ns;
 	uint32_t task, object;
-	uint32_t machine; /* of the critical path */
+	uint32_t bytes, kind; /* kind: as in struct rec_block */
+	uint32_t machine;     /* of the critical path */
+};
+
+/* One that has completed. */
+struct done_request {
+	uint64_t submit_ns, issue_ns, complete_ns;
+	uint32_t task, object;
+	uint32_t bytes, kind;
 };
 
 struct queued_work {
@@ -90,6 +98,8 @@ struct waits {
 	uint64_t first_segment;	  /* of this window */
 	struct wait_cause *contexts;
 	uint32_t nr_contexts;
+	struct done_request *done; /* a ring, in the order of their completions */
+	uint64_t nr_done;	   /* that were ever written */
 	struct release *releases;
 	uint64_t nr_releases;
 	struct object *objects; /* by number */
@@ -170,6 +180,10 @@ void task_enter(struct waits *w, uint32_t task, const struct wait_event *e, uint
 void task_lose(struct waits *w, uint32_t task, uint64_t since);
 void task_wake(struct waits *w, uint32_t task, uint32_t current, uint64_t now,
 	       const struct wait_cause *cause);
+
+/* ---- requests.c */
+int requests_init(struct waits *w);
+void request_event(struct waits *w, const struct wait_event *e, uint32_t task);
 
 /* ---- ender.c */
 struct waking {

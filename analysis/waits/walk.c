@@ -337,26 +337,6 @@ static void walk_holders(struct chain_walker *k, uint32_t node, const struct seg
 	walk_next(k, node, holder, lo, end, 0);
 }
 
-static void walk_request(struct chain_walker *k, uint32_t node, const struct segment *s,
-			 const struct wait_cause *c, uint64_t lo, uint64_t hi)
-{
-	uint32_t name = object_name(k->w, c->object ? c->object : s->object);
-	enum wait_account device =
-	    s->kind == WAIT_PAGE || s->kind == WAIT_SWAP ? ACCOUNT_PAGE_FAULT : ACCOUNT_DEVICE;
-	uint64_t submit = c->start_ns < lo ? lo : c->start_ns, issue = c->at_ns;
-
-	if (submit > hi)
-		submit = hi;
-	/* somebody else submitted it while this one was waiting */
-	if (submit > lo && c->task != s->task)
-		walk_next(k, node, c->task, lo, submit, 0);
-	else
-		submit = lo;
-	issue = !issue || issue < submit ? submit : issue < hi ? issue : hi;
-	thing(k, node, thing_of(CHAIN_IO, name, NOTE_QUEUED), submit, issue, ACCOUNT_IO_QUEUE);
-	thing(k, node, thing_of(CHAIN_IO, name, 0), issue, hi, device);
-}
-
 /* A worker acts for whoever gave it the work: before it was queued, that one. */
 static void walk_work(struct chain_walker *k, uint32_t node, const struct segment *s,
 		      const struct wait_cause *c, uint64_t lo, uint64_t hi)

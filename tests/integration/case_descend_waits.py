@@ -64,4 +64,24 @@ def file_behind_a_lock():
     check(part > 0, "the holder never waits for its file:\n%s" % lines(path))
 
 
+@live("a read past the page cache: how many requests, of which size, to which disk, and their time before and at the device")
+def requests_of_a_read():
+    target = Target("blockio", 1 << 40, env=dict(os.environ, TMPDIR=FOLDER))
+    target.go()
+    document = descend(target.pid, "direct_read", "--max-overhead", "100", "--peak", "1", status=None)
+    path = path_with(document, "direct_read", kinds=("io",))
+    check("block_requests" in path, "no requests: %s; %s" % (document["notes"], path.get("wait")))
+    reads = [r for r in path["block_requests"] if r.get("operation") == "read"]
+    equal("kinds of requests", len(reads), len(path["block_requests"]))
+    for r in reads:
+        equal("bytes of each", r["bytes"] / r["count"], 4096)
+        check(os.path.isdir("/sys/class/block/%s" % r["device"]), "a disk: %s" % r)
+        check(r["device_ns"] > 0, "time at the device: %s" % r)
+    waited = [w for w in path["waits"] if "block I/O (read, " in w["layers"][-1].get("detail", "")]
+    check(waited, "the layers say so:\n" + lines(path))
+    # a request ends one wait, and takes longer than the wait for it
+    between("requests, of the waits that they ended", sum(r["count"] for r in reads) / sum(w["count"] for w in waited), 0.9, 1.1)
+    between("time of the waits, of that of the requests", sum(w["ns"] for w in waited) / sum(r["device_ns"] + r["queue_ns"] for r in reads), 0.1, 1.2)
+
+
 main()

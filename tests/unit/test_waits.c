@@ -316,6 +316,32 @@ static void test_disk(void **state)
 	assert_int_equal(stats.sleeps[ENDER_REQUEST], 12);
 }
 
+/* All requests of the thread that completed in its sleep, and not those of another one. */
+static void test_requests(void **state)
+{
+	static const struct sim_op script[] = {
+	    {LOOP, 10}, {RUN, 1 * MS}, {IO, OBJECT_NR_FILE, 2 * MS, 6 * MS, 3}, {NEXT}, {EXIT}};
+	static const struct sim_op other[] = {
+	    {LOOP, 20}, {RUN, 1 * MS}, {IO, OBJECT_NR_COLD, 1 * MS, 1 * MS}, {NEXT}, {EXIT}};
+	struct waits_requests all[4];
+
+	sim_begin(&sim, 3);
+	sim_name(&sim, BRACKET_BLOCK, SIM_DISK, "vdx");
+	sim_task(&sim, "writer", TARGET, 1, script);
+	sim_task(&sim, "other", 0, 2, other);
+	innocent(0);
+	play(150 * MS, 3);
+	expect("writer>/var/lib/log", ACCOUNT_IO_QUEUE, 20);
+	expect("writer>/var/lib/log", ACCOUNT_DEVICE, 60);
+	assert_int_equal(waits_chains_requests(&chains, all, 4), 1);
+	assert_string_equal(all[0].device, "vdx");
+	assert_int_equal(all[0].operation, SIM_WRITE);
+	assert_int_equal(all[0].sums.count, 40);
+	assert_int_equal(all[0].sums.bytes, 40 * SIM_BYTES);
+	assert_in_range(all[0].sums.queue_ns, 79 * MS, 81 * MS);
+	assert_in_range(all[0].sums.device_ns, 149 * MS, 151 * MS);
+}
+
 /* The completion is finished by a worker of the kernel: queue, device, and worker apart. */
 static void test_direct_io_worker(void **state)
 {
@@ -817,6 +843,7 @@ int main(void)
 	    CASE(test_timer_on_completion),
 	    CASE(test_asleep_all_the_time),
 	    CASE(test_disk),
+	    CASE(test_requests),
 	    CASE(test_direct_io_worker),
 	    CASE(test_work_of_another),
 	    CASE(test_pipes_are_joined),

@@ -504,6 +504,8 @@ static inline void sim_post(struct sim *s, uint32_t cpu, int semaphore, uint64_t
 		s->tokens[semaphore]++;
 }
 
+enum { SIM_BYTES = 8192, SIM_WRITE = 2, SIM_DISK = 3 };
+
 static inline void sim_block(struct sim *s, uint32_t cpu, enum block_event event, uint64_t request,
 			     int task, int object)
 {
@@ -514,6 +516,8 @@ static inline void sim_block(struct sim *s, uint32_t cpu, enum block_event event
 	r->block.tid = task < 0 ? 0 : s->task[task].tid;
 	r->block.start_ns = task < 0 ? 0 : s->task[task].start_ns;
 	r->block.object = (uint32_t)object;
+	r->block.bytes = SIM_BYTES;
+	r->block.kind = SIM_WRITE | SIM_DISK << 8;
 }
 
 static inline void sim_work(struct sim *s, uint32_t cpu, enum work_event event, int work,
@@ -539,7 +543,7 @@ static inline void sim_complete(struct sim *s, struct sim_timed *e)
 	if (e->work >= 0) {
 		sim_work(s, 0, WORK_QUEUED, e->work, brackets, e->request);
 		sim_post(s, 0, 0, BRACKET(BRACKET_HARD, IRQ_DISK), 0);
-	} else {
+	} else if (e->task >= 0) {
 		sim_wake(s, 0, e->task, brackets, e->request);
 	}
 }
@@ -596,12 +600,21 @@ static inline void sim_life(struct sim *s, enum life_event event, int i, int chi
 static inline void sim_io(struct sim *s, int i, const struct sim_op *op)
 {
 	uint64_t request = 0x800000u + 64 * ++s->requests;
-	struct sim_timed *e = sim_timer(s, 1, s->now + (uint64_t)op->b);
+	struct sim_timed *e;
 	int how = op->code == FAULT	    ? HOW_FAULT
 		  : op->a == OBJECT_NR_COLD ? HOW_READ
 		  : op->code == IO_WORK	    ? HOW_DIRECT
 					    : HOW_FSYNC;
 
+	/* further ones, which complete earlier */
+	for (uint64_t more = 0; op->code == IO && more < (uint64_t)op->d; more++) {
+		e = sim_timer(s, 1, s->now + (uint64_t)op->b);
+		e->task = e->work = -1;
+		e->request = request + 0x10000u * (more + 1);
+		e->device_ns = (uint64_t)op->c / 2;
+		sim_block(s, s->task[i].cpu, BLOCK_SUBMIT, e->request, i, (int)op->a);
+	}
+	e = sim_timer(s, 1, s->now + (uint64_t)op->b);
 	e->task = i;
 	e->request = request;
 	e->device_ns = (uint64_t)op->c;

@@ -9,7 +9,7 @@
 #include "tui/report/output_waits.h"
 #include "tui/report/sanitise.h"
 
-enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_OUTPUT = 16 << 20 };
+enum { NAME_MAX_BYTES = 4096, MAX_CHAINS = 16, MAX_REQUESTS = 16, MAX_OUTPUT = 16 << 20 };
 
 struct wait_report wait_report_for(const struct descend_report *r)
 {
@@ -180,6 +180,33 @@ static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
 	return best;
 }
 
+/* The block requests that the calls of a path have waited for. */
+static void put_requests(json_t *o, const struct waits_chains *chains)
+{
+	struct waits_requests all[MAX_REQUESTS];
+	uint32_t nr = waits_chains_requests(chains, all, MAX_REQUESTS);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *word = wait_operation_word(all[i].operation);
+		json_t *one = json_object();
+
+		if (all[i].device[0])
+			json_put_text(one, "device", all[i].device);
+		if (word[0])
+			json_put(one, "operation", json_string(word));
+		json_put_u64(one, "count", all[i].sums.count);
+		json_put_u64(one, "bytes", all[i].sums.bytes);
+		json_put_u64(one, "queue_ns", all[i].sums.queue_ns);
+		json_put_u64(one, "device_ns", all[i].sums.device_ns);
+		json_append(list, one);
+	}
+	if (nr)
+		json_put(o, "block_requests", list);
+	else
+		json_decref(list);
+}
+
 void report_put_waits(json_t *o, const struct descend_report *report,
 		      const struct descent_result *result, const struct descent_path *p)
 {
@@ -206,6 +233,7 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 	for (unsigned int k = 0; k < MAX_CHAINS && (i = next_chain(&chains, i)) < chains.nr; k++)
 		json_append(list, wait_chain_json(&r, &chains, i));
 	json_put(o, "waits", list);
+	put_requests(o, &chains);
 	waits_chains_release(&chains);
 }
 

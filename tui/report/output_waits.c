@@ -4,6 +4,7 @@
 
 #include "analysis/base/format.h"
 #include "analysis/base/syscall_names.h"
+#include "analysis/latency/syscall_args.h"
 #include "analysis/waits/folded.h"
 #include "analysis/waits/traces.h"
 #include "analysis/walk/names.h"
@@ -105,6 +106,40 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 		buf_puts(out, " (idle)");
 }
 
+const char *wait_operation_word(uint32_t operation)
+{
+	const char *word = operation ? arg_word(ARG_BLOCK_OPERATION, (int64_t)operation - 1) : NULL;
+
+	return word ? word : "";
+}
+
+/* "block I/O (read, vda): data; 20 requests of 4 KiB, each 4 ms: 200 us queued, 3.8 ms at the
+ * device" */
+static void put_io(struct buf *out, const struct waits_node *n)
+{
+	const struct waits_layer *l = &n->layer;
+	const struct request_sums *r = &n->requests;
+	const char *word = wait_operation_word(l->operation);
+
+	buf_puts(out, l->notes & NOTE_QUEUED ? "I/O queue" : "block I/O");
+	if (l->operation) {
+		buf_printf(out, " (%s", word[0] ? word : "other operation");
+		put_after(out, ", ", l->device);
+		buf_putc(out, ')');
+	}
+	put_after(out, ": ", l->what);
+	if (!r->count)
+		return;
+	buf_printf(out, "; %s %s", format_count(r->count).s,
+		   r->count == 1 ? "request" : "requests");
+	if (r->bytes)
+		buf_printf(out, " of %.4g KiB", (double)r->bytes / (double)r->count / 1024);
+	buf_printf(out, ", %s%s: ", r->count == 1 ? "" : "each ",
+		   format_time((r->queue_ns + r->device_ns) / r->count).s);
+	buf_printf(out, "%s queued, ", format_time(r->queue_ns / r->count).s);
+	buf_printf(out, "%s at the device", format_time(r->device_ns / r->count).s);
+}
+
 void wait_layer_words(struct buf *out, const struct waits_node *n)
 {
 	const struct waits_layer *l = &n->layer;
@@ -120,8 +155,7 @@ void wait_layer_words(struct buf *out, const struct waits_node *n)
 		put_sleep(out, n);
 		return;
 	case CHAIN_IO:
-		buf_puts(out, l->notes & NOTE_QUEUED ? "I/O queue" : "block I/O");
-		put_after(out, ": ", l->what);
+		put_io(out, n);
 		return;
 	case CHAIN_NET:
 		buf_puts(out, "network");
