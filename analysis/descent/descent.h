@@ -254,9 +254,14 @@ struct descent_path {
 		double kernel;	  /* share of the peak's time in system calls of these calls */
 		bool own;
 	} looped;
-	/* Kernel frames below the last frame: from the system call or the page fault down. */
-	unsigned int nr_kernel;
+	/*
+	 * Kernel frames below the last frame: from the system call or the page fault down. Behind
+	 * the first nr_kernel, down to nr_deep, come those on which the heaviest part of this time
+	 * goes on. kernel_part: the part of this path's time in or below each frame.
+	 */
+	unsigned int nr_kernel, nr_deep;
 	struct rec_frame kernel[DESCENT_KERNEL];
+	double kernel_part[DESCENT_KERNEL];
 	enum evidence
 	    kernel_evidence; /* evidence of the kernel frames: stack samples or CPU samples */
 	/*

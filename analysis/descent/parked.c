@@ -43,7 +43,7 @@ static bool cut(const struct names *n, const struct descent_result *r, struct de
 			continue;
 		p->nr_frames = i + 1;
 		name_group(n, r, p);
-		p->nr_siblings = p->nr_pcs = p->nr_below = p->nr_kernel = 0;
+		p->nr_siblings = p->nr_pcs = p->nr_below = p->nr_kernel = p->nr_deep = 0;
 		p->looped = (struct descent_looped){.calls = 0};
 		return true;
 	}

@@ -11,8 +11,21 @@ static inline double ratio(double a, double b)
 
 enum {
 	KERNEL_MAJORITY = 2, /* follow the next kernel frame while 1/2 of the stacks agree */
+	KERNEL_BRANCH = 4,   /* ... or with 1/4 of their time */
 	/* the kernel function that names a part has this percentage of its system call's time */
 	KERNEL_TRUNK = 60,
+	KERNEL_DEEP = 10, /* ... and the last one that is shown below it this one */
+};
+
+/*
+ * The heaviest frames of some kernel stacks: the first `nr` name these stacks, those down to
+ * `nr_deep` tell where their time goes on. `part`: the part of the time of the first frame that is
+ * in or below each.
+ */
+struct kernel_frames {
+	uint32_t nr, nr_deep;
+	struct rec_frame frame[STACK_DEPTH];
+	double part[STACK_DEPTH];
 };
 
 struct builder {
@@ -29,8 +42,7 @@ struct builder {
 	 */
 	struct {
 		double ns, heaviest_ns;
-		uint32_t nr;
-		struct rec_frame frame[STACK_DEPTH];
+		struct kernel_frames kernel;
 		unsigned int nr_below;
 		struct descent_below below[DESCENT_BELOW];
 	} faults;
@@ -105,11 +117,19 @@ struct gathered {
 	int tag;
 };
 void result_gather(void *ctx, const struct witness_node *n);
-/* result_stacks.c: the share of the time below the first of these frames in or below the last. */
-double result_share_named(const struct stack_tally *t, const struct rec_frame *frame, uint32_t nr);
-/* result_stacks.c: sets the kernel frames of a path. */
+/*
+ * result_stacks.c: finds the frames as stack_tally_path() does; all of them name the stacks.
+ * Returns the time of the stacks through the last one.
+ */
+uint64_t result_kernel_frames(const struct stack_tally *t, uint32_t part, uint32_t least,
+			      struct kernel_frames *out);
+/* result_stacks.c: returns how many leading frames have at least `percent` of the time. */
+uint32_t result_kernel_trunk(const struct kernel_frames *f, uint32_t percent);
+/* result_stacks.c: lets only the first `nr` frames name the stacks. */
+void result_name_by(struct kernel_frames *f, uint32_t nr);
+/* result_stacks.c: sets the kernel frames of a path, which have this share of its time. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
-		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence);
+		       const struct kernel_frames *f, double share, enum evidence evidence);
 /* result_stacks.c: if f0 is a system call, adds the functions that call it. */
 void result_add_callers(struct builder *b);
 /*

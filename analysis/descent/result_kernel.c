@@ -5,7 +5,6 @@
 #include "analysis/descent/result_impl.h"
 
 enum {
-	BRANCH = 4, /* follow a branch with 1/4 of the samples */
 	/* samples needed to follow a frame; with fewer samples in total, 2 */
 	FEW = 3,
 	/* a part with this percentage of a function's samples gets a path of its own */
@@ -18,10 +17,10 @@ enum {
 /* A part of the time that samples saw in the kernel; becomes a path. */
 struct part {
 	struct cause cause;
-	struct rec_frame frame[STACK_DEPTH];
-	uint32_t nr, trunk;
+	struct kernel_frames kernel;
+	uint32_t trunk;
 	double weight; /* ns at first; then a share of the kernel's time */
-	/* in a system call: share of the part's time in or below the last frame */
+	/* in a system call: share of the part's time in or below the function that names it */
 	double named;
 };
 
@@ -120,7 +119,7 @@ static void split_work(const struct descent *d, uint32_t node, bool callees, str
 	struct gathered g = {.tally = calloc(1, sizeof(*g.tally))};
 	struct cause_tally one;
 	unsigned int i;
-	uint64_t kind_ns, ns;
+	uint64_t kind_ns;
 
 	for (unsigned int kind = 0; g.tally && kind < CAUSE_KINDS && s->nr < CAUSE_NAMES; kind++) {
 		struct part *part = &s->part[s->nr];
@@ -135,7 +134,7 @@ static void split_work(const struct descent *d, uint32_t node, bool callees, str
 		g.tag = WITNESS_WORK - (int)kind;
 		visit_own(d, node, callees, result_gather, &g);
 		part->cause = *cause_tally_top(&one);
-		part->nr = stack_tally_path(g.tally, KERNEL_MAJORITY, 1, part->frame, &ns);
+		result_kernel_frames(g.tally, KERNEL_MAJORITY, 1, &part->kernel);
 		part->weight = (double)kind_ns;
 		s->nr++;
 	}
@@ -162,6 +161,13 @@ static bool is_work_of_kernel(const struct split *s, const struct rec_frame *fra
 	return in_system_call(s, frame) || (s->in_kernel && cause->kind == CAUSE_UNMEASURED);
 }
 
+/* Names a part by the deepest function with most of its time. */
+static void name_part(struct part *part)
+{
+	result_name_by(&part->kernel, part->trunk);
+	part->named = part->trunk ? part->kernel.part[part->trunk - 1] : 0;
+}
+
 /*
  * Finds the heaviest part of these stacks. All stacks below one system call are one part, down to
  * the deepest function that has KERNEL_TRUNK percent of them. Returns its time; 0: there is none.
@@ -170,20 +176,18 @@ static bool is_work_of_kernel(const struct split *s, const struct rec_frame *fra
 static uint64_t find_part(const struct split *s, uint32_t least, struct part *part,
 			  uint32_t *common)
 {
-	const struct stack_tally *t = s->tally;
-	uint64_t ns;
-	uint32_t nr = stack_tally_path(t, BRANCH, least, part->frame, &ns);
+	struct kernel_frames *f = &part->kernel;
+	uint64_t ns = result_kernel_frames(s->tally, KERNEL_BRANCH, least, f);
 
-	if (!nr)
+	if (!f->nr)
 		return 0;
-	part->trunk = stack_tally_trunk(t, part->frame, nr, KERNEL_TRUNK);
-	part->nr = *common = nr;
-	if (in_system_call(s, part->frame)) {
+	part->trunk = result_kernel_trunk(f, KERNEL_TRUNK);
+	*common = f->nr;
+	if (in_system_call(s, f->frame)) {
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
-		part->nr = part->trunk;
 		*common = 1;
-		ns = stack_tally_ns_of(t, part->frame, *common);
-		part->named = result_share_named(t, part->frame, part->nr);
+		ns = stack_tally_ns_of(s->tally, f->frame, *common);
+		name_part(part);
 	}
 	return ns;
 }
@@ -210,8 +214,8 @@ static void split_paths(struct split *s, const struct cause *cause)
 		ns = find_part(s, least, part, &common);
 		if (!ns || ns * 100 < all * KERNEL_PART)
 			break;
-		stack_tally_remove(s->tally, part->frame, common);
-		if (is_work_of_kernel(s, part->frame, cause))
+		stack_tally_remove(s->tally, part->kernel.frame, common);
+		if (is_work_of_kernel(s, part->kernel.frame, cause))
 			part->cause = (struct cause){.kind = CAUSE_KERNEL};
 		part->weight = (double)ns;
 		sum += (double)ns;
@@ -229,22 +233,21 @@ static void split_whole(struct split *s, const struct cause *cause)
 {
 	struct part *part = &s->part[s->nr];
 	double rest = (double)s->kernel;
-	uint64_t ns;
 
 	for (unsigned int i = 0; i < s->nr; i++)
 		rest -= s->part[i].weight;
 	if (rest * 100 < (double)s->run * KERNEL_PART)
 		return;
-	part->nr = stack_tally_path(s->tally, KERNEL_MAJORITY, 1, part->frame, &ns);
-	if (!part->nr)
+	result_kernel_frames(s->tally, KERNEL_MAJORITY, 1, &part->kernel);
+	if (!part->kernel.nr)
 		return;
 	part->trunk = 1;
 	if (stack_tally_count(s->tally) > 1)
-		part->trunk = stack_tally_trunk(s->tally, part->frame, part->nr, KERNEL_TRUNK);
-	part->nr = part->trunk;
-	part->named = result_share_named(s->tally, part->frame, part->nr);
+		part->trunk = result_kernel_trunk(&part->kernel, KERNEL_TRUNK);
+	name_part(part);
+	part->kernel.nr_deep = part->kernel.nr; /* so few samples tell no more */
 	part->cause = *cause;
-	if (is_work_of_kernel(s, part->frame, cause))
+	if (is_work_of_kernel(s, part->kernel.frame, cause))
 		part->cause = (struct cause){.kind = CAUSE_KERNEL};
 	part->weight = rest;
 	s->nr++;
@@ -294,8 +297,7 @@ static void add_faults(struct builder *b, const struct part *part, double ns)
 	if (ns <= b->faults.heaviest_ns)
 		return;
 	b->faults.heaviest_ns = ns;
-	b->faults.nr = part->nr;
-	memcpy(b->faults.frame, part->frame, part->nr * sizeof(part->frame[0]));
+	b->faults.kernel = part->kernel;
 }
 
 /*
@@ -354,8 +356,9 @@ static bool is_of_loop(const struct descent *d, const struct descent_path *path,
 static void join_loop(const struct builder *b, struct descent_path *path, uint32_t node,
 		      struct split *s)
 {
-	double heaviest = 0, share = 0;
+	struct part heaviest = {.weight = 0};
 	unsigned int kept = 0;
+	double share = 0;
 
 	if (!is_of_loop(b->d, path, node, s->kernel))
 		return;
@@ -367,13 +370,15 @@ static void join_loop(const struct builder *b, struct descent_path *path, uint32
 			continue;
 		}
 		share += s->kernel_share * part->weight;
-		if (part->weight <= heaviest)
-			continue;
-		heaviest = part->weight;
-		result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
+		if (part->weight > heaviest.weight)
+			heaviest = *part;
 	}
 	s->nr = kept;
 	s->user_share += share;
+	if (heaviest.weight > 0)
+		result_set_kernel(b, path, node, &heaviest.kernel,
+				  s->kernel_share * heaviest.weight / s->user_share,
+				  EVIDENCE_SAMPLED);
 	path->looped.kernel = path->share * share;
 }
 
@@ -386,10 +391,10 @@ static void part_fill(struct builder *b, struct descent_path *path, uint32_t nod
 		path->looped = (struct descent_looped){.calls = 0};
 	path->nr_pcs = 0;
 	path->nr_below = 0;
-	result_set_kernel(b, path, node, part->frame, part->nr, EVIDENCE_SAMPLED);
+	result_set_kernel(b, path, node, &part->kernel, 1, EVIDENCE_SAMPLED);
 	/* the frames of the path itself may have been left out */
-	if (part->cause.kind == CAUSE_KERNEL && part->trunk > part->nr - path->nr_kernel)
-		path->kernel_trunk = part->trunk - (part->nr - path->nr_kernel);
+	if (part->cause.kind == CAUSE_KERNEL && part->trunk > part->kernel.nr - path->nr_kernel)
+		path->kernel_trunk = part->trunk - (part->kernel.nr - path->nr_kernel);
 	path->kernel_named = part->named;
 }
 
@@ -412,7 +417,7 @@ void result_split_kernel(struct builder *b, struct descent_path *path, uint32_t 
 		const struct part *part = &s->part[i];
 		double weight = s->kernel_share * part->weight;
 
-		if (part->nr && in_page_fault(part->frame) &&
+		if (part->kernel.nr && in_page_fault(part->kernel.frame) &&
 		    part->cause.kind == path->cause.kind) {
 			add_faults(b, part, latency * weight);
 			continue;

@@ -257,8 +257,8 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 		path->evidence = EVIDENCE_SAMPLED;
 	else if (t->fault_estimated || b->faults.ns > 0)
 		path->evidence = EVIDENCE_ESTIMATED;
-	if (b->faults.nr)
-		result_set_kernel(b, path, node, b->faults.frame, b->faults.nr, EVIDENCE_SAMPLED);
+	if (b->faults.kernel.nr)
+		result_set_kernel(b, path, node, &b->faults.kernel, 1, EVIDENCE_SAMPLED);
 	path->nr_below = b->faults.nr_below;
 	memcpy(path->below, b->faults.below, sizeof(path->below));
 }

@@ -182,18 +182,19 @@ static uint32_t *frames_to(struct builder *b, uint32_t witness, uint64_t all_ns,
 }
 
 /* If the function mostly ran in the kernel, for a system call or a page fault, says where. */
-static void set_kernel(struct descent_path *path, const struct witness_own *own, uint64_t own_ns)
+static void set_kernel(const struct builder *b, struct descent_path *path,
+		       const struct witness_own *own, uint64_t own_ns)
 {
-	uint64_t ns;
+	struct kernel_frames f;
 
 	if (!own->kernel || (double)own->kernel_run_ns < KERNEL_PART * (double)own_ns)
 		return;
-	path->nr_kernel = stack_tally_path(own->kernel, 2, 2, path->kernel, &ns);
-	path->nr_kernel =
-	    stack_tally_trunk(own->kernel, path->kernel, path->nr_kernel, KERNEL_TRUNK);
-	path->kernel_evidence = EVIDENCE_SAMPLED;
+	result_kernel_frames(own->kernel, KERNEL_BRANCH, 2, &f);
+	result_name_by(&f, result_kernel_trunk(&f, KERNEL_TRUNK));
+	result_set_kernel(b, path, 0, &f, ratio((double)own->kernel_run_ns, (double)own_ns),
+			  EVIDENCE_SAMPLED);
 	path->kernel_trunk = path->nr_kernel;
-	path->kernel_named = result_share_named(own->kernel, path->kernel, path->nr_kernel);
+	path->kernel_named = f.nr ? f.part[f.nr - 1] : 0;
 	path->cause.kind = path->nr_kernel ? CAUSE_KERNEL : CAUSE_OWN_CODE;
 }
 
@@ -216,7 +217,7 @@ static void add_path(struct builder *b, const struct function_time *t, uint64_t 
 	path->nr_pcs = n->own->nr_pcs;
 	memcpy(path->pcs, n->own->pcs, sizeof(path->pcs));
 	result_sort_pcs(path);
-	set_kernel(path, n->own, n->own_run_ns);
+	set_kernel(b, path, n->own, n->own_run_ns);
 }
 
 bool descent_samples_suffice(const struct descent *d, uint64_t now_ns)

@@ -22,27 +22,48 @@ static uint32_t frames_of(const struct descent *d, uint32_t node, const struct r
 
 /* If f0 is of the kernel, the first kernel frames are those of the path itself: leave them out. */
 void result_set_kernel(const struct builder *b, struct descent_path *path, uint32_t node,
-		       const struct rec_frame *frame, uint32_t nr, enum evidence evidence)
+		       const struct kernel_frames *f, double share, enum evidence evidence)
 {
 	uint32_t own = 0;
 
 	for (; !own; node = b->d->tree.node[node].parent) {
-		own = frames_of(b->d, node, frame, nr);
+		own = frames_of(b->d, node, f->frame, f->nr);
 		if (!node)
 			break;
 	}
-	frame += own;
-	nr -= own;
-	memcpy(path->kernel, frame, nr * sizeof(*frame));
-	path->nr_kernel = nr;
+	path->nr_kernel = f->nr - own;
+	path->nr_deep = f->nr_deep - own;
+	memcpy(path->kernel, f->frame + own, path->nr_deep * sizeof(path->kernel[0]));
+	for (uint32_t i = own; i < f->nr_deep; i++)
+		path->kernel_part[i - own] = share * f->part[i];
 	path->kernel_evidence = evidence;
 }
 
-double result_share_named(const struct stack_tally *t, const struct rec_frame *frame, uint32_t nr)
+uint64_t result_kernel_frames(const struct stack_tally *t, uint32_t part, uint32_t least,
+			      struct kernel_frames *out)
 {
-	return nr ? ratio((double)stack_tally_ns_of(t, frame, nr),
-			  (double)stack_tally_ns_of(t, frame, 1))
-		  : 0;
+	uint64_t ns;
+
+	out->nr = out->nr_deep = stack_tally_path(t, part, least, out->frame, &ns);
+	for (uint32_t i = 0; i < out->nr; i++)
+		out->part[i] = ratio((double)stack_tally_ns_of(t, out->frame, i + 1),
+				     (double)stack_tally_ns_of(t, out->frame, 1));
+	return ns;
+}
+
+uint32_t result_kernel_trunk(const struct kernel_frames *f, uint32_t percent)
+{
+	uint32_t i = 0;
+
+	while (i < f->nr_deep && f->part[i] * 100 >= percent)
+		i++;
+	return i;
+}
+
+void result_name_by(struct kernel_frames *f, uint32_t nr)
+{
+	f->nr = nr;
+	f->nr_deep = result_kernel_trunk(f, KERNEL_DEEP);
 }
 
 void result_gather(void *ctx, const struct witness_node *n)
@@ -64,8 +85,7 @@ static bool gather_any(void *ctx, const struct witness_node *n)
 void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t node, int tag)
 {
 	struct gathered g = {.tally = calloc(1, sizeof(*g.tally)), .tag = tag};
-	struct rec_frame frame[STACK_DEPTH];
-	uint64_t ns;
+	struct kernel_frames frames;
 
 	if (!g.tally) {
 		b->err = -ENOMEM;
@@ -74,9 +94,8 @@ void result_add_kernel(struct builder *b, struct descent_path *path, uint32_t no
 	result_visit_sleeps(b->d, node, gather_any, &g);
 	if (!g.tally->nr && result_blocked_at(b->d, node))
 		stack_tally_join(g.tally, &result_blocked_at(b->d, node)->kernel, tag);
-	result_set_kernel(b, path, node, frame,
-			  stack_tally_path(g.tally, KERNEL_MAJORITY, 1, frame, &ns),
-			  EVIDENCE_WITNESSED);
+	result_kernel_frames(g.tally, KERNEL_MAJORITY, 1, &frames);
+	result_set_kernel(b, path, node, &frames, 1, EVIDENCE_WITNESSED);
 	free(g.tally);
 }
 

@@ -138,17 +138,6 @@ uint64_t stack_tally_ns_of(const struct stack_tally *t, const struct rec_frame *
 	return ns;
 }
 
-uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
-			   uint32_t percent)
-{
-	uint64_t first = stack_tally_ns_of(t, path, 1);
-	uint32_t k = 1;
-
-	while (k <= nr && stack_tally_ns_of(t, path, k) * 100 >= first * percent)
-		k++;
-	return k - 1;
-}
-
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr)
 {
 	uint32_t i = 0;

@@ -48,11 +48,6 @@ uint32_t stack_tally_path(const struct stack_tally *t, uint32_t part, uint32_t l
 			  struct rec_frame out[STACK_DEPTH], uint64_t *ns);
 /* Returns the time of the stacks that begin with these frames. */
 uint64_t stack_tally_ns_of(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr);
-/*
- * Returns how many leading frames of `path` have at least `percent` of the time of its first frame.
- */
-uint32_t stack_tally_trunk(const struct stack_tally *t, const struct rec_frame *path, uint32_t nr,
-			   uint32_t percent);
 uint32_t stack_tally_count(const struct stack_tally *t);
 /* Removes all stacks that go through the last frame of `path`. */
 void stack_tally_remove(struct stack_tally *t, const struct rec_frame *path, uint32_t nr);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Loops: their longest call ranks, the rest is their caller's; loops whose calls wait. */
+#include <math.h>
+
 #include "tests/unit/descent/bench.h"
 
 /* A loop: its longest call ranks, the rest is its caller's. */
@@ -122,6 +124,15 @@ static void test_loop_around_a_system_call(void **state)
 				    r.paths[0].looped.kernel < 0.9);
 			assert_int_equal(r.paths[0].nr_kernel, 2);
 			assert_int_equal(r.paths[0].kernel[1].function, (uint64_t)'x' * 0x100);
+			/* below it, with their shares: the functions that have most of the rest */
+			assert_int_equal(r.paths[0].nr_deep, 4);
+			assert_int_equal(r.paths[0].kernel[2].function, (uint64_t)'y' * 0x100);
+			assert_true(fabs(r.paths[0].kernel_part[0] * r.paths[0].share -
+					 r.paths[0].looped.kernel) < 1e-9);
+			assert_true(r.paths[0].kernel_part[1] > 0.6 &&
+				    r.paths[0].kernel_part[1] < 0.8);
+			assert_true(r.paths[0].kernel_part[2] > 0.3 &&
+				    r.paths[0].kernel_part[2] < 0.4);
 		}
 		descent_result_release(&r);
 		bench_end(&b);

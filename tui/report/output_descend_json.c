@@ -232,11 +232,11 @@ static json_t *stack_frame_json(const struct descent_driver *d, const struct rec
 }
 
 static json_t *kernel_frame_json(const struct descent_driver *d, const struct descent_path *p,
-				 const struct rec_frame *f)
+				 unsigned int i)
 {
-	json_t *o = stack_frame_json(d, f, false);
+	json_t *o = stack_frame_json(d, &p->kernel[i], false);
 
-	json_put_share(o, "share", p->share);
+	json_put_share(o, "share", p->share * p->kernel_part[i]);
 	json_put(o, "evidence", json_string(evidence_text(p->kernel_evidence)));
 	return o;
 }
@@ -253,30 +253,11 @@ static json_t *callers_json(const struct descent_driver *d, const struct descent
 	return o;
 }
 
-static json_t *below_json(const struct descent_driver *d, const struct descent_path *p)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < p->nr_below; i++) {
-		const struct descent_below *f = &p->below[i];
-		char name[NAME_MAX_BYTES] = NO_FILE;
-		json_t *o = json_object();
-
-		if (f->function.module)
-			report_code_name(d, f->function, name, sizeof(name));
-		json_put(o, "function", json_text(name, NAME_MAX_BYTES));
-		json_put(o, "module",
-			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES));
-		json_put_share(o, "share", f->share);
-		json_append(list, o);
-	}
-	return list;
-}
-
 static json_t *path_json(const struct descend_report *report, const struct descent_result *r,
 			 const struct descent_path *p)
 {
 	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
+	json_t *in_kernel = json_array();
 	const struct descent_driver *d = report->driver;
 	struct inlined in;
 
@@ -292,13 +273,19 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 		json_append(frames, inlined_json(d, p, &in, i));
 	/* a loop is that of the last frame */
 	for (unsigned int i = 0; i < p->nr_kernel && p->cause.kind != CAUSE_LOOP; i++)
-		json_append(frames, kernel_frame_json(d, p, &p->kernel[i]));
+		json_append(frames, kernel_frame_json(d, p, i));
+	for (unsigned int i = 0; i < p->nr_deep; i++)
+		json_append(in_kernel, kernel_frame_json(d, p, i));
 	for (unsigned int i = 0; i < p->nr_siblings; i++)
 		json_append(siblings, sibling_json(d, &r->nodes[p->siblings[i]]));
 	json_put(o, "frames", frames);
 	json_put(o, "siblings", siblings);
+	if (p->nr_deep)
+		json_put(o, "in_kernel", in_kernel);
+	else
+		json_decref(in_kernel);
 	if (p->nr_below)
-		json_put(o, "samples", below_json(d, p));
+		json_put(o, "samples", report_below_json(d, p));
 	report_put_waits(o, report, r, p);
 	return o;
 }

@@ -9,6 +9,9 @@
 
 enum { NAME_MAX_BYTES = 4096, MAX_OUTPUT = 1 << 20 };
 
+/* A function of the kernel with this part of the time of its caller is shown without its share. */
+#define AS_MUCH 0.95
+
 void report_sampled_begin(const struct descend_report *r, const struct descent_result *result,
 			  struct buf *out)
 {
@@ -75,4 +78,62 @@ json_t *report_sampled_json(const struct descend_report *r, const struct descent
 	json_put_u64(o, "others", s->nr_rest);
 	json_put_share(o, "rest", s->rest);
 	return o;
+}
+
+void report_put_kernel(struct buf *out, const struct descend_report *r,
+		       const struct descent_path *p, const struct output_options *o)
+{
+	struct buf line = {.max = MAX_OUTPUT};
+	double part = 1;
+
+	if (!p->nr_deep)
+		return;
+	for (unsigned int i = 0; i < p->nr_deep; i++) {
+		const struct rec_frame *f = &p->kernel[i];
+
+		buf_puts(&line, i ? " > " : "");
+		report_function(&line, r->driver, (struct rec_code){f->module, f->function});
+		if (p->kernel_part[i] >= part * AS_MUCH)
+			continue;
+		part = p->kernel_part[i];
+		buf_printf(&line, " %s", format_percent(part * p->share).s);
+	}
+	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
+	output_wrap(out, &line, o, "  in the kernel: ", 17);
+	buf_release(&line);
+}
+
+void report_put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
+		      const struct output_options *o)
+{
+	struct buf line = {.max = MAX_OUTPUT};
+
+	if (!p->nr_below)
+		return;
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
+		report_function(&line, r->driver, p->below[i].function);
+	}
+	output_wrap(out, &line, o, "  CPU samples: ", 14);
+	buf_release(&line);
+}
+
+json_t *report_below_json(const struct descent_driver *d, const struct descent_path *p)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < p->nr_below; i++) {
+		const struct descent_below *f = &p->below[i];
+		char name[NAME_MAX_BYTES] = NO_FILE;
+		json_t *o = json_object();
+
+		if (f->function.module)
+			report_code_name(d, f->function, name, sizeof(name));
+		json_put(o, "function", json_text(name, NAME_MAX_BYTES));
+		json_put(o, "module",
+			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES));
+		json_put_share(o, "share", f->share);
+		json_append(list, o);
+	}
+	return list;
 }

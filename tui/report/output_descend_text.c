@@ -299,39 +299,6 @@ static void put_siblings(struct buf *out, const struct descend_report *r,
 	output_wrap(out, &line, o, "  other callees of the last function: ", 19);
 }
 
-/* Append the kernel functions below the last frame: one line. */
-static void put_kernel(struct buf *out, const struct descend_report *r,
-		       const struct descent_path *p, const struct output_options *o)
-{
-	SCOPED_BUF(line, MAX_OUTPUT);
-
-	if (!p->nr_kernel)
-		return;
-	for (unsigned int i = 0; i < p->nr_kernel; i++) {
-		const struct rec_frame *f = &p->kernel[i];
-
-		buf_puts(&line, i ? " > " : "");
-		report_function(&line, r->driver, (struct rec_code){f->module, f->function});
-	}
-	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
-	output_wrap(out, &line, o, "  in the kernel: ", 17);
-}
-
-/* Append the functions in which CPU samples of the last frame ended: its callees were not timed. */
-static void put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
-		      const struct output_options *o)
-{
-	SCOPED_BUF(line, MAX_OUTPUT);
-
-	if (!p->nr_below)
-		return;
-	for (unsigned int i = 0; i < p->nr_below; i++) {
-		buf_printf(&line, "%s%s ", i ? ", " : "", format_percent(p->below[i].share).s);
-		report_function(&line, r->driver, p->below[i].function);
-	}
-	output_wrap(out, &line, o, "  CPU samples: ", 14);
-}
-
 /* Append the callers of a system call. */
 static void put_callers(struct buf *out, const struct descend_report *r,
 			const struct descent_result *result, const struct output_options *o)
@@ -376,8 +343,8 @@ static void put_paths(struct buf *out, const struct descend_report *r,
 		for (unsigned int k = 0; k < p->nr_frames; k++)
 			put_frame(out, r, &result->nodes[p->frames[k]], 2 * k);
 		put_inlined(out, r, p);
-		put_below(out, r, p, o);
-		put_kernel(out, r, p, o);
+		report_put_below(out, r, p, o);
+		report_put_kernel(out, r, p, o);
 		report_put_wait_tree(out, r, result, p, o);
 		put_siblings(out, r, result, p, o);
 	}
