@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Descents go on into the kernel: in a guest, whose kernel has kprobes. Two of the papers' cases: random direct I/O, and who waits for the journal."""
+"""Descents go on into the kernel: in a guest, whose kernel has kprobes. The papers' cases: DARC, OSprof, CrossWalk."""
 from case_kernel_functions import *
 
 CASES.clear()  # those of the other file
@@ -112,6 +112,53 @@ def twins():
     calls = [n["latency_ns"] for n in nodes(tree) if n["function"] == "syscall:pread64" and n.get("latency_ns")]
     print("# %s of %s" % (calls, tree["latency_ns"]), flush=True)
     check(calls and max(calls) < 0.65 * tree["latency_ns"], "each is one of two reads: %s of %s ns" % (calls, tree["latency_ns"]))
+
+
+# requests that take much longer than what the emulation adds to other calls
+SLOWER_DISK = ("-D", "64M,throttling.iops-total=60")
+
+
+@live("entries of directories that are not in the page cache: down to io_schedule")
+def list_cold():
+    expect(descend_paths("list", "syscall:getdents64 --slowest 2", options=SLOWER_DISK), "iterate_dir", "ext4_readdir", "ext4_htree_fill_tree",
+           "ext4_bread", "io_schedule")
+
+
+@live("entries of a tree of directories have three peaks: past the end of a directory, in the page cache, on the disk")
+def list_peaks():
+    status, out, err = guest(
+        "sh", "-c", "%s; peaktop watch -p $a -f syscall:getdents64 --json --for 20 --max-overhead 50; s=$?; kill $a; exit $s"
+        % begin_paths("list"), files=peaktop_files("kernel_paths"), options=SLOWER_DISK)
+    peaks = operation(answer(status, out, err), "syscall:getdents64")["peaks"]
+    told = [(peak["mode_ns"], {value["name"]: value["text"] for value in peak["values"]}) for peak in peaks]
+    print("# %s" % told, flush=True)
+    check(told[0][1].get("return value", "").startswith("0"), "the first peak is past the end: %s" % told)
+    check(any(values.get("return value", "").startswith("above 0") and "sleeps" not in values and ns < 1000000 for ns, values in told),
+          "a peak of entries from the cache: %s" % told)
+    check("sleeps" in told[-1][1] and told[-1][0] > 10000000, "the last peak waits for the disk: %s" % told)
+
+
+def lock_functions(document):
+    """The functions of paths that wait for a lock."""
+    paths = [path for path in document["paths"] if path["cause"]["kind"] == "lock"]
+    print("# waits for locks: %s" % [(path["share"], [f["function"] for f in path["frames"]]) for path in paths], flush=True)
+    return {frame["function"] for path in paths for frame in path["frames"]}
+
+
+@live("llseek() and read() by two processes at one place in a file: each waits for the other's lock of that place")
+def seek_shared():
+    document = descend_paths("share", "seek_and_read", processes=2, options=SLOWER_DISK)
+    locked = lock_functions(document)
+    for function in "syscall:lseek", "fdget_pos":
+        check(function in locked, "below %s: %s" % (function, locked))
+
+
+@live("llseek() and read() by two processes that have opened the file themselves: no lock, the disk alone")
+def seek_apart():
+    document = descend_paths("seek", "seek_and_read", processes=2, options=SLOWER_DISK)
+    equal("waits for locks", lock_functions(document), set())
+    check(document["paths"][0]["cause"]["kind"] == "io" and "syscall:read" in [f["function"] for f in document["paths"][0]["frames"]],
+          "the first path: %s" % document["paths"][0])
 
 
 @case("whoever kills peaktop in a descent into the kernel: no probe stays there")

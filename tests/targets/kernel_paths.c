@@ -17,8 +17,11 @@
 enum {
 	BLOCK = 4096,
 	BLOCKS = 2048,
-	MANY = 64, /* calls of a short system call in one call of a function */
+	MANY = 1000, /* calls of a short system call in one call of a function */
 	QUEUE = 4096,
+	DIRECTORIES = 40,
+	FILES = 250, /* in each: some blocks */
+	PASSES = 20, /* over all directories, of which the first one reads the disk */
 };
 
 static int file, helper;
@@ -80,12 +83,13 @@ WATCHED void read_nothing(void)
 	KEEP(block);
 }
 
+/* Past the page cache, at a random place. */
 WATCHED void seek_and_read(void)
 {
-	for (int i = 0; i < MANY; i++) {
-		if (lseek(file, anywhere(), SEEK_SET) < 0 || read(file, block, BLOCK) != BLOCK)
-			die("read");
-	}
+	if (lseek(file, anywhere(), SEEK_SET) < 0)
+		die("lseek");
+	if (read(file, block, BLOCK) != BLOCK)
+		die("read");
 	KEEP(block);
 }
 
@@ -112,19 +116,38 @@ WATCHED void look_up(void)
 	KEEP(&st);
 }
 
-WATCHED void list_directory(void)
+/* The next entries of a tree of directories; returns false past the end of one. */
+WATCHED bool read_entries(void)
 {
-	char entries[BLOCK];
-	long n;
+	char entries[BLOCK / 2];
+	long n = syscall(SYS_getdents64, file, entries, sizeof(entries));
 
-	if (lseek(file, 0, SEEK_SET))
-		die("lseek");
-	do
-		n = syscall(SYS_getdents64, file, entries, sizeof(entries));
-	while (n > 0);
-	if (n)
-		die("getdents");
+	if (n < 0)
+		die("getdents64");
 	KEEP(entries);
+	return n > 0;
+}
+
+/* Lists one directory after the other. */
+static void list_tree(void)
+{
+	static const char drop[] = "1"; /* the page cache */
+	char name[32];
+	int caches;
+
+	if (round_nr++ % (PASSES * DIRECTORIES) == 0) {
+		caches = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+		if (caches < 0 || write(caches, drop, 1) != 1)
+			die("drop_caches");
+		close(caches);
+	}
+	snprintf(name, sizeof(name), "tree/%d", (int)(round_nr % DIRECTORIES));
+	file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (file < 0)
+		die(name);
+	while (read_entries())
+		;
+	close(file);
 }
 
 /* A proxy that creates a file for each object. */
@@ -163,6 +186,11 @@ static void open_file(int flags)
 	file = open("file", O_CREAT | O_RDWR | O_CLOEXEC | flags, 0600);
 	if (file < 0)
 		die("file");
+}
+
+static void begin_file(void)
+{
+	open_file(0);
 	for (int i = 0; i < BLOCKS; i++) {
 		if (pwrite(file, block, BLOCK, (off_t)i * BLOCK) != BLOCK)
 			die("pwrite");
@@ -171,14 +199,24 @@ static void open_file(int flags)
 		die("fsync");
 }
 
-static void begin_cached(void)
+/* With a place in the file of its own: processes that share one wait for each other. */
+static void open_again(void)
 {
+	close(file);
 	open_file(0);
+}
+
+/* Past the page cache. */
+static void open_direct(void)
+{
+	close(file);
+	open_file(O_DIRECT);
 }
 
 static void begin_direct(void)
 {
-	open_file(O_DIRECT);
+	begin_file();
+	open_direct();
 }
 
 static void begin_tree(void)
@@ -188,20 +226,21 @@ static void begin_tree(void)
 		die("1/2/3/4/5");
 }
 
-static void begin_directory(void)
+static void begin_list(void)
 {
 	char name[64];
 
-	if (mkdir("many", 0700))
-		die("many");
-	for (int i = 0; i < 2000; i++) {
-		snprintf(name, sizeof(name), "many/a.file.with.a.long.name.%d", i);
+	if (mkdir("tree", 0700))
+		die("tree");
+	for (int i = 0; i < DIRECTORIES * FILES; i++) {
+		snprintf(name, sizeof(name), "tree/%d", i / FILES);
+		if (i % FILES == 0 && mkdir(name, 0700))
+			die(name);
+		snprintf(name, sizeof(name), "tree/%d/a.file.with.a.long.name.%d", i / FILES, i);
 		if (mknod(name, S_IFREG | 0600, 0))
 			die(name);
 	}
-	file = open("many", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (file < 0)
-		die("many");
+	sync(); /* what has not been written stays in the cache */
 }
 
 static void begin_helper(void)
@@ -219,20 +258,27 @@ static void begin_helper(void)
 	helper = queue[1];
 }
 
-static void begin_nothing(void)
+static void nothing(void)
 {
 }
 
 static const struct mode {
 	const char *name;
 	void (*begin)(void);
+	void (*begin_each)(void); /* in each of the processes */
 	void (*round)(void);
 } modes[] = {
-    {"direct", begin_direct, fetch_block},     {"sync", begin_cached, store_record},
-    {"zero", begin_cached, read_nothing},      {"seek", begin_cached, seek_and_read},
-    {"clone", begin_nothing, spawn_child},     {"stat", begin_tree, look_up},
-    {"list", begin_directory, list_directory}, {"create", begin_nothing, store_object},
-    {"queue", begin_helper, hand_over},	       {"twice", begin_direct, fetch_both},
+    {"direct", begin_file, open_direct, fetch_block},
+    {"sync", begin_file, nothing, store_record},
+    {"zero", begin_file, open_again, read_nothing},
+    {"seek", begin_file, open_direct, seek_and_read},
+    {"share", begin_direct, nothing, seek_and_read},
+    {"clone", nothing, nothing, spawn_child},
+    {"stat", begin_tree, nothing, look_up},
+    {"list", begin_list, nothing, list_tree},
+    {"create", nothing, nothing, store_object},
+    {"queue", begin_helper, nothing, hand_over},
+    {"twice", begin_direct, nothing, fetch_both},
 };
 
 int main(int argc, char **argv)
@@ -252,6 +298,7 @@ int main(int argc, char **argv)
 		round_nr = i;
 		break;
 	}
+	m->begin_each();
 	printf("ready\n");
 	fflush(stdout);
 	for (;;)
