@@ -159,9 +159,8 @@ static int cover_all(struct front *f, const struct options *o)
 	}
 	meta = model_meta(front_model(f));
 	doc = output_json_head(front_model(f), "doctor", &oo);
-	json_put(doc, "kernel", json_string(meta ? meta->kernel : ""));
-	json_put(doc, "checks", output_checks_json(front_model(f)));
-	json_put(doc, "coverage", list);
+	json_add(doc, {"kernel", json_string(meta ? meta->kernel : "")},
+		 {"checks", output_checks_json(front_model(f))}, {"coverage", list});
 	return output_status(json_write(doc, JSON_LINE, stdout));
 }
 

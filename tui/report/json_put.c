@@ -23,36 +23,60 @@ json_t *json_text(const char *s, size_t most)
 	return json;
 }
 
-static json_t *json_u64(uint64_t v)
+json_t *json_u64(uint64_t v)
 {
 	return json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v));
 }
 
+json_t *json_share(double v)
+{
+	return json_real(isfinite(v) ? round(fmin(fmax(v, 0), 1) * 1e9) / 1e9 : 0);
+}
+
+json_t *json_address(uint64_t address)
+{
+	return json_sprintf("0x%" PRIx64, address);
+}
+
+json_t *json_known(uint64_t v)
+{
+	return json_if(v, json_u64(v));
+}
+
+json_t *json_finite(double v)
+{
+	return json_if(isfinite(v), json_real(v));
+}
+
+json_t *json_given(const char *s)
+{
+	return json_if(s && s[0], json_text(s, JSON_MAX_TEXT));
+}
+
+json_t *json_flag(bool is)
+{
+	return json_if(is, json_true());
+}
+
+json_t *json_unless_empty(json_t *array)
+{
+	if (json_array_size(array))
+		return array;
+	json_decref(array);
+	return json_null();
+}
+
 void json_put(json_t *o, const char *key, json_t *value)
 {
-	if (json_object_set_new(o, key, value))
+	if (!json_is_null(value) && json_object_set_new(o, key, value))
 		json_fail();
 }
 
-void json_put_u64(json_t *o, const char *key, uint64_t v)
+json_t *json_put_all(json_t *o, const struct json_member *members)
 {
-	json_put(o, key, json_u64(v));
-}
-
-void json_put_share(json_t *o, const char *key, double v)
-{
-	json_put(o, key, json_real(isfinite(v) ? round(fmin(fmax(v, 0), 1) * 1e9) / 1e9 : 0));
-}
-
-void json_put_address(json_t *o, uint64_t address)
-{
-	json_put(o, "address", json_sprintf("0x%" PRIx64, address));
-}
-
-void json_put_text(json_t *o, const char *key, const char *s)
-{
-	if (s && s[0])
-		json_put(o, key, json_text(s, JSON_MAX_TEXT));
+	for (; members->key; members++)
+		json_put(o, members->key, members->value);
+	return o;
 }
 
 void json_append(json_t *array, json_t *value)

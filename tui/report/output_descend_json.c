@@ -14,13 +14,11 @@
 
 enum { NAME_MAX_BYTES = 4096, TEXT_MAX = NAME_MAX_BYTES * SANITISE_MAX_GROWTH + 64 };
 
-void report_put_line(json_t *o, const struct driver_symbol *s)
+json_t *report_put_line(json_t *o, const struct driver_symbol *s)
 {
 	if (!s || !s->file[0])
-		return;
-	json_put_text(o, "file", s->file);
-	if (s->line)
-		json_put_u64(o, "line", s->line);
+		return o;
+	return json_add(o, {"file", json_given(s->file)}, {"line", json_known(s->line)});
 }
 
 static json_t *name_json(const struct descent_driver *d, const struct descent_fnode *n)
@@ -30,41 +28,30 @@ static json_t *name_json(const struct descent_driver *d, const struct descent_fn
 	return json_text(driver_function(d, n, name, sizeof(name)), NAME_MAX_BYTES);
 }
 
-/* Add the names of the inlined functions that contain a call site, innermost first. */
-static void put_inlined_at(json_t *o, const struct descent_driver *d, struct rec_code site)
+/* The names of the inlined functions that contain a call site, innermost first. */
+static json_t *inlined_at(const struct descent_driver *d, struct rec_code site)
 {
 	const struct rec_inlines *in = driver_inlines(d, site);
-	json_t *names = json_array();
+	uint32_t nr = 0;
 
-	for (uint32_t i = 0; in && i < in->nr_calls && in->calls[i].inlined; i++)
-		json_append(names, json_text(in->calls[i].function, NAME_MAX_BYTES));
-	if (json_array_size(names))
-		json_put(o, "inlined", names);
-	else
-		json_decref(names);
+	while (in && nr < in->nr_calls && in->calls[nr].inlined)
+		nr++;
+	return json_if(nr, json_list(i, nr, json_text(in->calls[i].function, NAME_MAX_BYTES)));
 }
 
 static json_t *call_site_json(const struct descent_driver *d, struct rec_code site)
 {
-	json_t *o = json_object();
+	json_t *o = report_put_line(json_object(), driver_symbol(d, site.module, site.offset));
 
-	report_put_line(o, driver_symbol(d, site.module, site.offset));
-	json_put_address(o, site.offset);
-	json_put_text(o, "module", driver_module(d, site.module));
-	put_inlined_at(o, d, site);
-	return o;
+	return json_add(o, {"address", json_address(site.offset)},
+			{"module", json_given(driver_module(d, site.module))},
+			{"inlined", inlined_at(d, site)});
 }
 
-static void put_loop(json_t *o, const struct inlined_level *l)
+static json_t *loop_json(const struct inlined_level *l)
 {
-	json_t *loop;
-
-	if (!l->loop_first)
-		return;
-	loop = json_object();
-	json_put_u64(loop, "first_line", l->loop_first);
-	json_put_u64(loop, "last_line", l->loop_last);
-	json_put(o, "loop", loop);
+	return json_if(l->loop_first, json_new({"first_line", json_u64(l->loop_first)},
+					       {"last_line", json_u64(l->loop_last)}));
 }
 
 /* A function that was inlined into the last frame and has no frame of its own. */
@@ -72,76 +59,59 @@ static json_t *inlined_json(const struct descent_driver *d, const struct descent
 			    const struct inlined *in, unsigned int i)
 {
 	const struct inlined_level *l = &in->level[i];
-	json_t *o = json_object();
 
-	json_put(o, "function", json_text(l->function, NAME_MAX_BYTES));
-	json_put_text(o, "module", driver_module(d, l->place.module));
-	json_put(o, "inlined", json_true());
-	json_put_text(o, "file", l->file);
-	if (l->line)
-		json_put_u64(o, "line", l->line);
-	json_put_address(o, l->place.offset);
-	put_loop(o, l);
-	json_put_share(o, "share", p->share * (double)l->ns / (double)in->ns);
-	json_put(o, "evidence", json_string(evidence_text(EVIDENCE_SAMPLED)));
-	return o;
+	return json_new({"function", json_text(l->function, NAME_MAX_BYTES)},
+			{"module", json_given(driver_module(d, l->place.module))},
+			{"inlined", json_true()}, {"file", json_given(l->file)},
+			{"line", json_known(l->line)}, {"address", json_address(l->place.offset)},
+			{"loop", loop_json(l)},
+			{"share", json_share(p->share * (double)l->ns / (double)in->ns)},
+			{"evidence", json_string(evidence_text(EVIDENCE_SAMPLED))});
 }
 
 /*
  * The fields that a frame, a sibling and an fnode have in common: the function and its call
  * site.
  */
-static void put_function(json_t *o, const struct descent_driver *d, const struct descent_fnode *n)
+static json_t *function_json(const struct descent_driver *d, const struct descent_fnode *n)
 {
-	const struct driver_symbol *s =
-	    n->function.module ? driver_symbol(d, n->function.module, n->function.offset) : NULL;
+	struct rec_code f = n->function;
+	const struct driver_symbol *s = f.module ? driver_symbol(d, f.module, f.offset) : NULL;
 
-	json_put(o, "function", name_json(d, n));
-	if (s)
-		json_put_text(o, "symbol", s->symbol);
-	if (n->function.module)
-		json_put_text(o, "module", driver_module(d, n->function.module));
-	if (n->site.module)
-		json_put(o, "call_site", call_site_json(d, n->site));
+	return json_new({"function", name_json(d, n)},
+			{"symbol", json_if(s, json_given(s->symbol))},
+			{"module", json_if(f.module, json_given(driver_module(d, f.module)))},
+			{"call_site", json_if(n->site.module, call_site_json(d, n->site))});
 }
 
 /* Add the measured figures of a node of the tree; nothing if the node was not measured. */
-static void put_figures(json_t *o, const struct descent_fnode *n)
+static json_t *put_figures(json_t *o, const struct descent_fnode *n)
 {
 	if (!n->records && n->depth)
-		return;
-	json_put_u64(o, "latency_ns", n->latency_ns);
-	json_put_u64(o, "maxcount", n->maxcount);
-	json_put_u64(o, "decisions", n->decisions);
+		return o;
+	return json_add(o, {"latency_ns", json_u64(n->latency_ns)},
+			{"maxcount", json_u64(n->maxcount)}, {"decisions", json_u64(n->decisions)});
 }
 
 static json_t *frame_json(const struct descent_driver *d, const struct descent_fnode *n)
 {
-	json_t *o = json_object();
+	json_t *o = function_json(d, n);
 
-	put_function(o, d, n);
 	if (n->function.module) {
 		report_put_line(o, driver_symbol(d, n->function.module, n->function.offset));
-		json_put_address(o, n->function.offset);
+		json_put(o, "address", json_address(n->function.offset));
 	}
-	json_put_share(o, "share", n->share);
-	put_figures(o, n);
-	if (n->records || !n->depth)
-		json_put_u64(o, "records", n->records);
-	json_put(o, "evidence", json_string(evidence_text(report_evidence(n))));
-	return o;
+	json_put(o, "share", json_share(n->share));
+	return json_add(put_figures(o, n),
+			{"records", json_if(n->records || !n->depth, json_u64(n->records))},
+			{"evidence", json_string(evidence_text(report_evidence(n)))});
 }
 
 static json_t *sibling_json(const struct descent_driver *d, const struct descent_fnode *n)
 {
-	json_t *o = json_object();
-
-	json_put(o, "function", name_json(d, n));
-	if (n->records) {
-		json_put_u64(o, "latency_ns", n->latency_ns);
-		json_put_u64(o, "maxcount", n->maxcount);
-	}
-	return o;
+	return json_new({"function", name_json(d, n)},
+			{"latency_ns", json_if(n->records, json_u64(n->latency_ns))},
+			{"maxcount", json_if(n->records, json_u64(n->maxcount))});
 }
 
 /* Add the function that a path calls: name "dlopen", detail "7 calls, 107 us each". */
@@ -151,7 +121,7 @@ static void put_looped(json_t *o, const struct descent_driver *d, const struct d
 	SCOPED_BUF(text, TEXT_MAX);
 
 	report_function(&text, d, looped->function);
-	json_put_text(o, "name", text.data);
+	json_put(o, "name", json_given(text.data));
 	buf_reset(&text);
 	if (looped->calls) {
 		report_mean_count(&text, looped->calls);
@@ -163,31 +133,28 @@ static void put_looped(json_t *o, const struct descent_driver *d, const struct d
 		buf_puts(&text, looped->share > 0 ? "short calls, sampled" : "short calls");
 		report_loop_kernel(&text, ", ", d, p);
 	}
-	json_put_text(o, "detail", text.data);
-	if (looped->share > 0)
-		json_put_share(o, "share", looped->share);
+	json_add(o, {"detail", json_given(text.data)},
+		 {"share", json_if(looped->share > 0, json_share(looped->share))});
 }
 
 static json_t *cause_json(const struct descent_driver *d, const struct descent_path *p)
 {
 	const struct cause *c = &p->cause;
-	json_t *o = json_object();
+	json_t *o = json_new({"kind", json_string(cause_kind_text(c->kind))});
 	char *end;
 	long long n;
 
-	json_put(o, "kind", json_string(cause_kind_text(c->kind)));
 	if (p->looped.share > 0 || p->looped.function.module) {
 		put_looped(o, d, p);
 		return o;
 	}
-	json_put_text(o, "name", c->name);
-	if (c->wait)
-		json_put_text(o, "wait", wait_kind_info(c->wait)->text);
+	json_add(o, {"name", json_given(c->name)},
+		 {"wait", json_if(c->wait, json_given(wait_kind_info(c->wait)->text))});
 	n = strtoll(c->detail, &end, 10);
 	if (c->kind == CAUSE_INTERRUPT && c->detail[0] && !*end) {
 		json_put(o, "detail", json_integer(n));
 	} else if (c->detail[0]) {
-		json_put_text(o, "detail", c->detail);
+		json_put(o, "detail", json_given(c->detail));
 	} else if (p->nr_pcs) {
 		struct inlined in;
 		SCOPED_BUF(where, TEXT_MAX);
@@ -196,7 +163,7 @@ static json_t *cause_json(const struct descent_driver *d, const struct descent_p
 		if (in.nr ? report_line(&where, "", in.level[in.nr - 1].file,
 					in.level[in.nr - 1].line)
 			  : report_place(&where, "", d, p->pcs[0].place))
-			json_put_text(o, "detail", where.data);
+			json_put(o, "detail", json_given(where.data));
 	}
 	return o;
 }
@@ -216,17 +183,16 @@ static json_t *stack_frame_json(const struct descent_driver *d, const struct rec
 				bool place)
 {
 	const struct driver_symbol *s = driver_symbol(d, f->module, f->function);
-	json_t *o = json_object();
 	char name[NAME_MAX_BYTES];
+	json_t *o;
 
 	report_code_name(d, (struct rec_code){f->module, f->function}, name, sizeof(name));
-	json_put(o, "function", json_text(name, NAME_MAX_BYTES));
-	if (s)
-		json_put_text(o, "symbol", s->symbol);
-	json_put_text(o, "module", driver_module(d, f->module));
+	o = json_new({"function", json_text(name, NAME_MAX_BYTES)},
+		     {"symbol", json_if(s, json_given(s->symbol))},
+		     {"module", json_given(driver_module(d, f->module))});
 	if (place) {
 		report_put_line(o, driver_symbol(d, f->module, f->offset - 1));
-		json_put_address(o, f->offset);
+		json_put(o, "address", json_address(f->offset));
 	}
 	return o;
 }
@@ -234,58 +200,42 @@ static json_t *stack_frame_json(const struct descent_driver *d, const struct rec
 static json_t *kernel_frame_json(const struct descent_driver *d, const struct descent_path *p,
 				 unsigned int i)
 {
-	json_t *o = stack_frame_json(d, &p->kernel[i], false);
-
-	json_put_share(o, "share", p->share * p->kernel_part[i]);
-	json_put(o, "evidence", json_string(evidence_text(p->kernel_evidence)));
-	return o;
+	return json_add(stack_frame_json(d, &p->kernel[i], false),
+			{"share", json_share(p->share * p->kernel_part[i])},
+			{"evidence", json_string(evidence_text(p->kernel_evidence))});
 }
 
 /* The callers of a system call, outermost first like all stacks in this JSON. */
 static json_t *callers_json(const struct descent_driver *d, const struct descent_callers *c)
 {
-	json_t *o = json_object(), *frames = json_array();
+	const struct rec_frame *end = c->frame + c->nr_frames - 1;
 
-	json_put_share(o, "share", c->share);
-	for (unsigned int i = c->nr_frames; i > 0; i--)
-		json_append(frames, stack_frame_json(d, &c->frame[i - 1], true));
-	json_put(o, "frames", frames);
-	return o;
+	return json_new({"share", json_share(c->share)},
+			{"frames", json_list(i, c->nr_frames, stack_frame_json(d, end - i, true))});
 }
 
 static json_t *path_json(const struct descend_report *report, const struct descent_result *r,
 			 const struct descent_path *p)
 {
-	json_t *o = json_object(), *frames = json_array(), *siblings = json_array();
-	json_t *in_kernel = json_array();
 	const struct descent_driver *d = report->driver;
+	json_t *frames, *o;
 	struct inlined in;
 
 	driver_narrow(d, p, &in);
-	json_put_share(o, "share", p->share);
-	json_put(o, "cause", cause_json(d, p));
-	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
-	for (unsigned int i = 0; i < p->nr_frames; i++)
-		json_append(frames, frame_json(d, &r->nodes[p->frames[i]]));
+	frames = json_list(i, p->nr_frames, frame_json(d, &r->nodes[p->frames[i]]));
 	if (in.nr && p->nr_frames)
-		put_loop(json_array_get(frames, p->nr_frames - 1), &in.level[0]);
+		json_put(json_array_get(frames, p->nr_frames - 1), "loop", loop_json(&in.level[0]));
 	for (unsigned int i = 1; i < in.nr; i++)
 		json_append(frames, inlined_json(d, p, &in, i));
 	/* a loop is that of the last frame */
 	for (unsigned int i = 0; i < p->nr_kernel && p->cause.kind != CAUSE_LOOP; i++)
 		json_append(frames, kernel_frame_json(d, p, i));
-	for (unsigned int i = 0; i < p->nr_deep; i++)
-		json_append(in_kernel, kernel_frame_json(d, p, i));
-	for (unsigned int i = 0; i < p->nr_siblings; i++)
-		json_append(siblings, sibling_json(d, &r->nodes[p->siblings[i]]));
-	json_put(o, "frames", frames);
-	json_put(o, "siblings", siblings);
-	if (p->nr_deep)
-		json_put(o, "in_kernel", in_kernel);
-	else
-		json_decref(in_kernel);
-	if (p->nr_below)
-		json_put(o, "samples", report_below_json(d, p));
+	o = json_new(
+	    {"share", json_share(p->share)}, {"cause", cause_json(d, p)},
+	    {"evidence", json_string(evidence_text(p->evidence))}, {"frames", frames},
+	    {"siblings", json_list(i, p->nr_siblings, sibling_json(d, &r->nodes[p->siblings[i]]))},
+	    {"in_kernel", json_if(p->nr_deep, json_list(i, p->nr_deep, kernel_frame_json(d, p, i)))},
+	    {"samples", json_if(p->nr_below, report_below_json(d, p))});
 	report_put_waits(o, report, r, p);
 	return o;
 }
@@ -297,13 +247,10 @@ static json_t *ftree_json(const struct descent_driver *d, const struct descent_r
 
 	for (unsigned int i = 0; children && i < r->nr_nodes; i++) {
 		const struct descent_fnode *n = &r->nodes[i];
-		json_t *o = json_object();
+		json_t *o = put_figures(function_json(d, n), n);
 
 		children[i] = json_array();
-		put_function(o, d, n);
-		put_figures(o, n);
-		json_put(o, "root_cause", json_boolean(n->root_cause));
-		json_put(o, "children", children[i]);
+		json_add(o, {"root_cause", json_boolean(n->root_cause)}, {"children", children[i]});
 		if (!i) {
 			root = o;
 			continue;
@@ -323,17 +270,11 @@ static json_t *ftree_json(const struct descent_driver *d, const struct descent_r
 	return root;
 }
 
-static void put_interval(json_t *o, const char *key, double low, double high)
+/* An interval of times or counts, rounded outwards to integers. */
+static json_t *whole_interval(double low, double high)
 {
-	json_put(o, key, json_pack("[f,f]", low, high));
-}
-
-/* Add an interval of times or counts, rounded outwards to integers. */
-static void put_whole_interval(json_t *o, const char *key, double low, double high)
-{
-	json_put(o, key,
-		 json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))),
-			   (json_int_t)ceil(fmax(0, fmin(high, 0x1p62)))));
+	return json_pack("[I,I]", (json_int_t)floor(fmax(0, fmin(low, 0x1p62))),
+			 (json_int_t)ceil(fmax(0, fmin(high, 0x1p62))));
 }
 
 /* The 95% confidence intervals of the figures. If calls were sampled, the interval of their count
@@ -347,30 +288,25 @@ static json_t *intervals_json(const struct op *op, const struct peak *peak,
 	       all = op ? (double)op->total.calls : 0;
 	double below = all > 0 ? calls * fmax(0, 1 - (double)op->calls_low / all) : 0;
 	double above = all > 0 ? calls * fmax(0, (double)op->calls_high / all - 1) : 0;
-	json_t *o = json_object();
 
-	put_whole_interval(o, "mean_ns", r->latency_interval.low, r->latency_interval.high);
-	put_interval(o, "explained", r->explained_interval.low, r->explained_interval.high);
-	if (peak)
-		put_whole_interval(o, "calls", calls - hypot(error, below),
-				   calls + hypot(error, above));
-	return o;
+	return json_new(
+	    {"mean_ns", whole_interval(r->latency_interval.low, r->latency_interval.high)},
+	    {"explained",
+	     json_pack("[f,f]", r->explained_interval.low, r->explained_interval.high)},
+	    {"calls", json_if(peak, whole_interval(calls - hypot(error, below),
+						   calls + hypot(error, above)))});
 }
 
 static json_t *missing_json(const struct descent_driver *d, const struct descent_result *r)
 {
-	json_t *o = json_object();
+	const struct descent_missing *m = &r->missing;
 
-	json_put_share(o, "unmeasured", r->missing.unmeasured);
-	json_put_share(o, "unsampled", r->missing.unsampled);
-	json_put_share(o, "unknown", r->missing.unknown);
-	json_put_share(o, "host", r->missing.host);
-	json_put_share(o, "other", r->missing.other);
-	if (r->missing.largest) {
-		json_put(o, "largest", name_json(d, &r->nodes[r->missing.largest]));
-		json_put_share(o, "largest_share", r->missing.largest_share);
-	}
-	return o;
+	return json_new({"unmeasured", json_share(m->unmeasured)},
+			{"unsampled", json_share(m->unsampled)},
+			{"unknown", json_share(m->unknown)}, {"host", json_share(m->host)},
+			{"other", json_share(m->other)},
+			{"largest", json_if(m->largest, name_json(d, &r->nodes[m->largest]))},
+			{"largest_share", json_if(m->largest, json_share(m->largest_share))});
 }
 
 /* Append the text as a note, and clear it for the next one. */
@@ -402,58 +338,38 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 
 json_t *report_paths_json(const struct descend_report *r, const struct descent_result *result)
 {
-	json_t *paths = json_array();
-
-	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, path_json(r, result, &result->paths[i]));
-	return paths;
+	return json_list(i, result->nr_paths, path_json(r, result, &result->paths[i]));
 }
 
 static json_t *document(const struct descend_report *r, const struct output_options *opt,
 			const struct descent_result *result)
 {
 	const struct op *op = model_op_peaks(r->model, r->op);
+	const bool used = result->calls_used > 0, sampled = result->sampled.samples > 0;
 	struct peak peak;
-	bool known;
+	bool known = report_peak(r, op, &peak);
 	json_t *o = output_json_head(r->model, "descend", opt);
 	char name[NAME_MAX_BYTES];
 
 	report_subject(r, op, result, name, sizeof(name));
-	json_put(o, "function", json_text(name, NAME_MAX_BYTES));
-	if (op) {
-		json_put_text(o, "module", op->module);
-		if (!opt->json_lines)
-			json_put(o, "profile",
-				 output_json_operation(r->model, op, opt->resolution));
-	}
-	known = report_peak(r, op, &peak);
-	if (known)
-		json_put(o, "peak", output_json_peak(r->model, op, &peak));
-	json_put(o, "status", json_string(report_status(r, result)));
-	json_put_u64(o, "rounds", result->rounds);
-	json_put_u64(o, "calls_used", result->calls_used);
-	json_put_share(o, "explained", result->explained);
-	if (result->calls_used) {
-		json_put_u64(o, "mean_ns", result->latency_ns);
-		if (result->expected_ns)
-			json_put_u64(o, "expected_mean_ns", result->expected_ns);
-		json_put(o, "intervals", intervals_json(op, known ? &peak : NULL, result));
-		json_put(o, "missing", missing_json(r->driver, result));
-	}
-	if (result->sampled.samples) {
-		json_put_u64(o, "mean_ns", result->latency_ns);
-		json_put(o, "sampled", report_sampled_json(r, result));
-	}
-	json_put(o, "paths", report_paths_json(r, result));
-	if (result->nr_callers) {
-		json_t *callers = json_array();
-
-		for (unsigned int i = 0; i < result->nr_callers; i++)
-			json_append(callers, callers_json(r->driver, &result->callers[i]));
-		json_put(o, "callers", callers);
-	}
-	if (result->nr_nodes)
-		json_put(o, "ftree", ftree_json(r->driver, result));
+	json_add(
+	    o, {"function", json_text(name, NAME_MAX_BYTES)},
+	    {"module", json_if(op, json_given(op->module))},
+	    {"profile",
+	     json_if(op && !opt->json_lines, output_json_operation(r->model, op, opt->resolution))},
+	    {"peak", json_if(known, output_json_peak(r->model, op, &peak))},
+	    {"status", json_string(report_status(r, result))}, {"rounds", json_u64(result->rounds)},
+	    {"calls_used", json_u64(result->calls_used)},
+	    {"explained", json_share(result->explained)},
+	    {"mean_ns", json_if(used || sampled, json_u64(result->latency_ns))},
+	    {"expected_mean_ns", json_if(used, json_known(result->expected_ns))},
+	    {"intervals", json_if(used, intervals_json(op, known ? &peak : NULL, result))},
+	    {"missing", json_if(used, missing_json(r->driver, result))},
+	    {"sampled", json_if(sampled, report_sampled_json(r, result))},
+	    {"paths", report_paths_json(r, result)},
+	    {"callers", json_unless_empty(json_list(i, result->nr_callers,
+						    callers_json(r->driver, &result->callers[i])))},
+	    {"ftree", json_if(result->nr_nodes, ftree_json(r->driver, result))});
 	put_notes(json_object_get(o, "notes"), r, op, result);
 	return o;
 }

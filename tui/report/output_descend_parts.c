@@ -288,21 +288,18 @@ static json_t *part_json(const struct descend_report *r, uint32_t number)
 	enum descent_status status = DESCENT_IN_PROGRESS;
 	struct descent_result result = {.nr_paths = 0};
 	struct descend_report part = *r;
-	json_t *o = json_object();
+	json_t *o =
+	    json_new({"share_of_time", json_share(report_share(p->time_ns, parts->time_ns))},
+		     {"share_of_calls", json_share(report_share(p->calls, parts->calls))},
+		     {"low_ns", json_u64(p->low_ns)},
+		     {"high_ns", json_if(p->high_ns != UINT64_MAX, json_u64(p->high_ns))},
+		     {"kind", json_string(p->kind < PART_KINDS ? kinds[p->kind] : "tail")},
+		     {"calls", json_u64(p->calls)},
+		     {"mean_ns", json_if(p->calls, json_u64(p->time_ns / p->calls))},
+		     {"rate_hz", json_if(parts->covered_ns, json_real((double)p->calls * 1e9 /
+								      (double)parts->covered_ns))});
 	struct peak peak;
 
-	json_put_share(o, "share_of_time", report_share(p->time_ns, parts->time_ns));
-	json_put_share(o, "share_of_calls", report_share(p->calls, parts->calls));
-	json_put_u64(o, "low_ns", p->low_ns);
-	if (p->high_ns != UINT64_MAX)
-		json_put_u64(o, "high_ns", p->high_ns);
-	json_put(o, "kind", json_string(p->kind < PART_KINDS ? kinds[p->kind] : "tail"));
-	json_put_u64(o, "calls", p->calls);
-	if (p->calls)
-		json_put_u64(o, "mean_ns", p->time_ns / p->calls);
-	if (parts->covered_ns)
-		json_put(o, "rate_hz",
-			 json_real((double)p->calls * 1e9 / (double)parts->covered_ns));
 	if (!report_part(r, number, &part)) {
 		status = state_without(r, number);
 	} else if (report_result(&part, &result)) {
@@ -311,11 +308,11 @@ static json_t *part_json(const struct descend_report *r, uint32_t number)
 		status = result.status;
 		if (p->kind == PART_PEAK && op && report_peak(&part, op, &peak))
 			json_put(o, "peak", output_json_peak(r->model, op, &peak));
-		json_put_u64(o, "calls_used", result.calls_used);
+		json_put(o, "calls_used", json_u64(result.calls_used));
 	}
-	json_put(o, "status", json_string(descent_status_text(status)));
-	json_put_share(o, "explained", result.explained);
-	json_put(o, "paths", report_paths_json(&part, &result));
+	json_add(o, {"status", json_string(descent_status_text(status))},
+		 {"explained", json_share(result.explained)},
+		 {"paths", report_paths_json(&part, &result)});
 	descent_result_release(&result);
 	return o;
 }
@@ -323,13 +320,8 @@ static json_t *part_json(const struct descend_report *r, uint32_t number)
 void report_put_parts_json(json_t *o, const struct descend_report *r)
 {
 	const struct rec_parts *parts = driver_parts(r->driver);
-	json_t *list;
 
-	if (!parts)
-		return;
-	list = json_array();
-	for (uint32_t i = 1; i <= parts->nr_parts; i++)
-		json_append(list, part_json(r, i));
-	json_put(o, "parts", list);
-	json_put_share(o, "rest", parts_rest(parts));
+	if (parts)
+		json_add(o, {"parts", json_list(i, parts->nr_parts, part_json(r, (uint32_t)i + 1))},
+			 {"rest", json_share(parts_rest(parts))});
 }

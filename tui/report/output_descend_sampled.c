@@ -55,35 +55,30 @@ void report_sampled_table(const struct descend_report *r, const struct descent_r
 			   s->nr_rest, s->nr_rest > 1 ? "s" : "");
 }
 
+static json_t *function_json(const struct descend_report *r, const struct descent_share *s)
+{
+	char name[NAME_MAX_BYTES] = NO_FILE;
+
+	if (s->function.module)
+		report_code_name(r->driver, s->function, name, sizeof(name));
+	return json_new({"function", json_text(name, NAME_MAX_BYTES)},
+			{"module", json_given(driver_module(r->driver, s->function.module))},
+			{"itself", json_share(s->own)}, {"with_callees", json_share(s->inclusive)});
+}
+
 json_t *report_sampled_json(const struct descend_report *r, const struct descent_result *result)
 {
 	const struct descent_sampled *s = &result->sampled;
-	json_t *o = json_object(), *list = json_array();
 
-	json_put_u64(o, "samples", s->samples);
-	for (unsigned int i = 0; i < s->nr; i++) {
-		const struct rec_code function = s->function[i].function;
-		char name[NAME_MAX_BYTES] = NO_FILE;
-		json_t *f = json_object();
-
-		if (function.module)
-			report_code_name(r->driver, function, name, sizeof(name));
-		json_put(f, "function", json_text(name, NAME_MAX_BYTES));
-		json_put_text(f, "module", driver_module(r->driver, function.module));
-		json_put_share(f, "itself", s->function[i].own);
-		json_put_share(f, "with_callees", s->function[i].inclusive);
-		json_append(list, f);
-	}
-	json_put(o, "functions", list);
-	json_put_u64(o, "others", s->nr_rest);
-	json_put_share(o, "rest", s->rest);
-	return o;
+	return json_new({"samples", json_u64(s->samples)},
+			{"functions", json_list(i, s->nr, function_json(r, &s->function[i]))},
+			{"others", json_u64(s->nr_rest)}, {"rest", json_share(s->rest)});
 }
 
 void report_put_kernel(struct buf *out, const struct descend_report *r,
 		       const struct descent_path *p, const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 	double part = 1;
 
 	if (!p->nr_deep)
@@ -100,13 +95,12 @@ void report_put_kernel(struct buf *out, const struct descend_report *r,
 	}
 	buf_printf(&line, " (%s)", report_evidence_words(p->kernel_evidence));
 	output_wrap(out, &line, o, "  in the kernel: ", 17);
-	buf_release(&line);
 }
 
 void report_put_below(struct buf *out, const struct descend_report *r, const struct descent_path *p,
 		      const struct output_options *o)
 {
-	struct buf line = {.max = MAX_OUTPUT};
+	SCOPED_BUF(line, MAX_OUTPUT);
 
 	if (!p->nr_below)
 		return;
@@ -115,25 +109,20 @@ void report_put_below(struct buf *out, const struct descend_report *r, const str
 		report_function(&line, r->driver, p->below[i].function);
 	}
 	output_wrap(out, &line, o, "  CPU samples: ", 14);
-	buf_release(&line);
+}
+
+static json_t *below_json(const struct descent_driver *d, const struct descent_below *f)
+{
+	char name[NAME_MAX_BYTES] = NO_FILE;
+
+	if (f->function.module)
+		report_code_name(d, f->function, name, sizeof(name));
+	return json_new({"function", json_text(name, NAME_MAX_BYTES)},
+			{"module", json_text(driver_module(d, f->function.module), NAME_MAX_BYTES)},
+			{"share", json_share(f->share)});
 }
 
 json_t *report_below_json(const struct descent_driver *d, const struct descent_path *p)
 {
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < p->nr_below; i++) {
-		const struct descent_below *f = &p->below[i];
-		char name[NAME_MAX_BYTES] = NO_FILE;
-		json_t *o = json_object();
-
-		if (f->function.module)
-			report_code_name(d, f->function, name, sizeof(name));
-		json_put(o, "function", json_text(name, NAME_MAX_BYTES));
-		json_put(o, "module",
-			 json_text(driver_module(d, f->function.module), NAME_MAX_BYTES));
-		json_put_share(o, "share", f->share);
-		json_append(list, o);
-	}
-	return list;
+	return json_list(i, p->nr_below, below_json(d, &p->below[i]));
 }

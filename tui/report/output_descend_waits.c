@@ -78,23 +78,16 @@ bool report_lacks_waits(struct buf *out, const struct descend_report *r,
 
 /* ---- the end of a wait alone, if its chains were not traced */
 
-static json_t *wait_frames(const struct descent_driver *d, const struct hop *h)
+static json_t *wait_frame(const struct descent_driver *d, const struct hop *h, size_t i)
 {
-	json_t *frames = json_array();
+	struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
+	const struct driver_symbol *s = driver_symbol(d, place.module, place.offset);
+	char at[NAME_MAX_BYTES];
 
-	for (uint32_t i = 0; i < h->nr_frames; i++) {
-		struct rec_code place = driver_frame_place(&h->frame[i], i + 1 == h->nr_frames);
-		const struct driver_symbol *s = driver_symbol(d, place.module, place.offset);
-		char at[NAME_MAX_BYTES];
-		json_t *o = json_object();
-
-		report_code_name(d, place, at, sizeof(at));
-		json_put(o, "function", json_text(at, NAME_MAX_BYTES));
-		json_put_text(o, "module", driver_module(d, place.module));
-		report_put_line(o, s);
-		json_append(frames, o);
-	}
-	return frames;
+	report_code_name(d, place, at, sizeof(at));
+	return report_put_line(json_new({"function", json_text(at, NAME_MAX_BYTES)},
+					{"module", json_given(driver_module(d, place.module))}),
+			       s);
 }
 
 /* The layer that ended a wait; NULL if not known. Nothing is known of what a task did meanwhile. */
@@ -107,26 +100,19 @@ static json_t *ended_by_json(const struct hop *h)
 	    [ENDER_IRQ] = "interrupt",	   [ENDER_UNKNOWN_IRQ] = "interrupt",
 	    [ENDER_IPI] = "interrupt"};
 	const struct rec_sleep *s = &h->sleep;
-	json_t *o;
+	bool task = h->ender == ENDER_TASK;
+	const char *detail = task						      ? "not traced"
+			     : h->ender == ENDER_REQUEST || h->ender == ENDER_NETWORK ? s->name
+			     : s->interrupt[0]					      ? s->interrupt
+					       : wait_ender_text(h->ender);
 
 	if (!states[h->ender])
 		return NULL;
-	o = json_object();
-	if (h->ender == ENDER_TASK) {
-		json_put_u64(o, "pid", s->waker_pid);
-		json_put_u64(o, "tid", s->waker_tid);
-		json_put_text(o, "comm", s->waker);
-	}
-	json_put(o, "state", json_string(states[h->ender]));
-	if (h->ender == ENDER_TASK)
-		json_put_text(o, "detail", "not traced");
-	else if (h->ender == ENDER_REQUEST || h->ender == ENDER_NETWORK)
-		json_put_text(o, "detail", s->name);
-	else
-		json_put_text(o, "detail",
-			      s->interrupt[0] ? s->interrupt : wait_ender_text(h->ender));
-	json_put(o, "frames", json_array());
-	return o;
+	return json_new({"pid", json_if(task, json_u64(s->waker_pid))},
+			{"tid", json_if(task, json_u64(s->waker_tid))},
+			{"comm", json_if(task, json_given(s->waker))},
+			{"state", json_string(states[h->ender])}, {"detail", json_given(detail)},
+			{"frames", json_array()});
 }
 
 static const char *wait_state(const struct hop *h)
@@ -139,29 +125,23 @@ static const char *wait_state(const struct hop *h)
 /* A wait: the thread that waited, then the layer that ended the wait. */
 static json_t *hop_json(const struct descend_report *report, const struct hop *h)
 {
-	json_t *o = json_object(), *layers = json_array(), *layer = json_object(),
-	       *ended = ended_by_json(h);
+	json_t *layers = json_array(), *layer, *ended = ended_by_json(h);
 	char detail[sizeof(h->texts.call) + sizeof(h->texts.name) + 8];
 
 	snprintf(detail, sizeof(detail), "%s%s%s", h->sleep.call,
 		 h->sleep.call[0] && h->sleep.name[0] ? " on " : "", h->sleep.name);
-	if (h->pid)
-		json_put_u64(layer, "pid", h->pid);
-	json_put_u64(layer, "tid", h->tid);
+	layer = json_new({"pid", json_known(h->pid)}, {"tid", json_u64(h->tid)});
 	for (size_t i = 0; i < model_nr_targets(report->model); i++) {
 		if (model_target(report->model, i)->pid == h->pid)
-			json_put_text(layer, "comm", model_target(report->model, i)->comm);
+			json_put(layer, "comm", json_given(model_target(report->model, i)->comm));
 	}
-	json_put(layer, "state", json_string(wait_state(h)));
-	json_put_text(layer, "detail", detail);
-	json_put(layer, "frames", wait_frames(report->driver, h));
-	json_append(layers, layer);
+	json_append(
+	    layers,
+	    json_add(layer, {"state", json_string(wait_state(h))}, {"detail", json_given(detail)},
+		     {"frames", json_list(i, h->nr_frames, wait_frame(report->driver, h, i))}));
 	if (ended)
 		json_append(layers, ended);
-	json_put_u64(o, "ns", h->ns);
-	json_put_u64(o, "count", h->count);
-	json_put(o, "layers", layers);
-	return o;
+	return json_new({"ns", json_u64(h->ns)}, {"count", json_u64(h->count)}, {"layers", layers});
 }
 
 /* The next chain by time, of those that are smaller than the last one; nr: there is none. */
@@ -180,31 +160,22 @@ static uint32_t next_chain(const struct waits_chains *c, uint32_t last)
 	return best;
 }
 
+static json_t *request_json(const struct waits_requests *q)
+{
+	return json_new({"device", json_given(q->device)},
+			{"operation", json_given(wait_operation_word(q->operation).s)},
+			{"count", json_u64(q->sums.count)}, {"bytes", json_u64(q->sums.bytes)},
+			{"queue_ns", json_u64(q->sums.queue_ns)},
+			{"device_ns", json_u64(q->sums.device_ns)});
+}
+
 /* The block requests that the calls of a path have waited for. */
-static void put_requests(json_t *o, const struct waits_chains *chains)
+static json_t *requests_json(const struct waits_chains *chains)
 {
 	struct waits_requests all[MAX_REQUESTS];
 	uint32_t nr = waits_chains_requests(chains, all, MAX_REQUESTS);
-	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < nr; i++) {
-		const char *word = wait_operation_word(all[i].operation);
-		json_t *one = json_object();
-
-		if (all[i].device[0])
-			json_put_text(one, "device", all[i].device);
-		if (word[0])
-			json_put(one, "operation", json_string(word));
-		json_put_u64(one, "count", all[i].sums.count);
-		json_put_u64(one, "bytes", all[i].sums.bytes);
-		json_put_u64(one, "queue_ns", all[i].sums.queue_ns);
-		json_put_u64(one, "device_ns", all[i].sums.device_ns);
-		json_append(list, one);
-	}
-	if (nr)
-		json_put(o, "block_requests", list);
-	else
-		json_decref(list);
+	return json_unless_empty(json_list(i, nr, request_json(&all[i])));
 }
 
 void report_put_waits(json_t *o, const struct descend_report *report,
@@ -233,7 +204,7 @@ void report_put_waits(json_t *o, const struct descend_report *report,
 	for (unsigned int k = 0; k < MAX_CHAINS && (i = next_chain(&chains, i)) < chains.nr; k++)
 		json_append(list, wait_chain_json(&r, &chains, i));
 	json_put(o, "waits", list);
-	put_requests(o, &chains);
+	json_put(o, "block_requests", requests_json(&chains));
 	waits_chains_release(&chains);
 }
 

@@ -49,6 +49,6 @@ int report_path_waits(const struct descend_report *r, const struct descent_resul
 /* ---- output_descend_json.c */
 
 /* Add file and line of a place, if known. */
-void report_put_line(json_t *o, const struct driver_symbol *s);
+json_t *report_put_line(json_t *o, const struct driver_symbol *s);
 /* The name of a place in code; without a name, module and offset. */
 void report_code_name(const struct descent_driver *d, struct rec_code code, char *out, size_t size);

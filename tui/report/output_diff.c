@@ -165,67 +165,55 @@ static bool is_of_calls(enum compare_kind kind)
 static json_t *reason_json(const struct compare_reason *reason, bool rates)
 {
 	const char *unit = !is_of_calls(reason->kind) ? "share" : rates ? "rate_hz" : "calls";
-	json_t *o = json_object();
+	bool shape = reason->kind == COMPARE_SHAPE;
 	SCOPED_BUF(words, MAX_REASON);
-	char key[32];
+	char before[32], after[32];
+	json_t *o;
 
 	compare_reason_words(&words, reason, rates);
-	json_put(o, "kind", json_string(kinds[reason->kind]));
-	json_put_text(o, "text", words.data);
-	if (!is_of_calls(reason->kind) && reason->kind != COMPARE_SHAPE)
-		json_put_u64(o, "mode_ns", reason->mode_ns);
-	if (reason->kind == COMPARE_PEAK_MOVED)
-		json_put_u64(o, "old_mode_ns", reason->old_mode_ns);
-	if (reason->kind == COMPARE_SHAPE) {
-		json_put(o, reason->before < 0 ? "faster" : "slower", json_real(reason->after));
-		return o;
-	}
-	snprintf(key, sizeof(key), "%s_before", unit);
-	json_put(o, key, json_real(reason->before));
-	snprintf(key, sizeof(key), "%s_after", unit);
-	json_put(o, key, json_real(reason->after));
-	return o;
+	snprintf(before, sizeof(before), "%s_before", unit);
+	snprintf(after, sizeof(after), "%s_after", unit);
+	o = json_new(
+	    {"kind", json_string(kinds[reason->kind])}, {"text", json_given(words.data)},
+	    {"mode_ns", json_if(!is_of_calls(reason->kind) && !shape, json_u64(reason->mode_ns))},
+	    {"old_mode_ns",
+	     json_if(reason->kind == COMPARE_PEAK_MOVED, json_u64(reason->old_mode_ns))});
+	if (shape)
+		return json_add(
+		    o, {reason->before < 0 ? "faster" : "slower", json_real(reason->after)});
+	return json_add(o, {before, json_real(reason->before)}, {after, json_real(reason->after)});
 }
 
 static json_t *side_json(const struct op *op)
 {
-	json_t *o = json_object();
+	json_t *o =
+	    json_new({"calls", json_u64(op->total.calls)}, {"total_ns", json_u64(op->total.sum_ns)},
+		     {"share_of_calls_seen", json_real(op->share_seen)});
 	char key[32];
 
-	json_put_u64(o, "calls", op->total.calls);
-	json_put_u64(o, "total_ns", op->total.sum_ns);
-	json_put(o, "share_of_calls_seen", json_real(op->share_seen));
 	for (size_t i = 0; i < OUTPUT_QUANTILES && op->total.calls; i++) {
 		snprintf(key, sizeof(key), "%s_ns", output_quantiles[i].name);
-		json_put_u64(o, key, profile_quantile(&op->total, output_quantiles[i].q));
+		json_put(o, key, json_u64(profile_quantile(&op->total, output_quantiles[i].q)));
 	}
 	return o;
 }
 
 static json_t *operation_json(const struct op *op, const char *verdict)
 {
-	json_t *o = json_object();
-
-	json_put(o, "name", json_text(op->name, JSON_MAX_TEXT));
-	json_put(o, "layer", json_string(output_layer(op->layer)));
-	json_put(o, "verdict", json_string(verdict));
-	return o;
+	return json_new({"name", json_text(op->name, JSON_MAX_TEXT)},
+			{"layer", json_string(output_layer(op->layer))},
+			{"verdict", json_string(verdict)});
 }
 
 static json_t *pair_json(const struct diff *d, const struct diff_pair *p)
 {
 	const struct compare_pair *c = p->compared;
-	json_t *o = operation_json(p->after ? p->after : p->before, verdicts[c->verdict]),
-	       *reasons = json_array();
 
-	for (unsigned int i = 0; i < c->nr_reasons; i++)
-		json_append(reasons, reason_json(&c->reason[i], d->result.rates));
-	json_put(o, "reasons", reasons);
-	if (p->before)
-		json_put(o, "before", side_json(p->before));
-	if (p->after)
-		json_put(o, "after", side_json(p->after));
-	return o;
+	return json_add(
+	    operation_json(p->after ? p->after : p->before, verdicts[c->verdict]),
+	    {"reasons", json_list(i, c->nr_reasons, reason_json(&c->reason[i], d->result.rates))},
+	    {"before", json_if(p->before, side_json(p->before))},
+	    {"after", json_if(p->after, side_json(p->after))});
 }
 
 /* The first session, with what the head of the document says about the second. */
@@ -236,22 +224,18 @@ static json_t *before_json(const struct diff_report *r, const struct output_opti
 	json_object_del(head, "peaktop");
 	json_object_del(head, "version");
 	json_object_del(head, "kind");
-	json_put_text(head, "file", r->file[0]);
-	return head;
+	return json_add(head, {"file", json_given(r->file[0])});
 }
 
 int output_diff_json(const struct diff_report *r, const struct output_options *o, FILE *f)
 {
 	const struct diff *d = r->diff;
-	json_t *head = output_json_head(r->model[1], "diff", o), *list = json_array();
+	json_t *head = output_json_head(r->model[1], "diff", o),
+	       *list = json_list(i, d->result.nr, pair_json(d, &d->pair[i]));
 
-	json_put_text(head, "file", r->file[1]);
-	json_put(head, "before", before_json(r, o));
-	json_put_u64(head, "changed", d->result.nr_changed);
-	for (unsigned int i = 0; i < d->result.nr; i++)
-		json_append(list, pair_json(d, &d->pair[i]));
 	for (unsigned int i = 0; i < d->nr_omitted; i++)
 		json_append(list, operation_json(d->omitted[i].op, omissions[d->omitted[i].why]));
-	json_put(head, "operations", list);
+	json_add(head, {"file", json_given(r->file[1])}, {"before", before_json(r, o)},
+		 {"changed", json_u64(d->result.nr_changed)}, {"operations", list});
 	return json_write(head, JSON_LINE, f);
 }

@@ -9,6 +9,7 @@
 #include "analysis/waits/kinds.h"
 #include "tui/report/json_put.h"
 #include "tui/report/output_descend.h"
+#include "tui/report/output_descend_waits.h"
 #include "tui/report/sanitise.h"
 
 enum { MAX_OUTPUT = 16 << 20, NAME_BYTES = 4096, TEXT_MAX = NAME_BYTES * SANITISE_MAX_GROWTH + 64 };
@@ -287,105 +288,73 @@ int output_open_text(const struct open_report *r, const struct output_options *o
 	return output_text_write(&out, f);
 }
 
-static void put_hex(json_t *o, const char *key, uint64_t v)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, v);
-	json_put(o, key, json_string(text));
-}
-
 static json_t *frame_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot,
-			  uint32_t i)
+			  size_t i)
 {
 	const struct rec_frame *f = &snapshot->frames[i];
-	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function);
-	const struct driver_symbol *at =
-	    driver_symbol(r->names, f->module, f->offset - (i + 1 < snapshot->nr_frames));
-	json_t *o = json_object();
+	const struct driver_symbol *s = driver_symbol(r->names, f->module, f->function),
+				   *at = driver_symbol(r->names, f->module,
+						       f->offset - (i + 1 < snapshot->nr_frames));
 	char name[NAME_BYTES];
+	json_t *o;
 
 	snprintf(name, sizeof(name), "%s+0x%" PRIx64,
 		 f->module ? driver_module(r->names, f->module) : "",
 		 f->function ? f->function : f->offset);
-	json_put_text(o, "function", s && s->function[0] ? s->function : name);
-	if (s)
-		json_put_text(o, "symbol", s->symbol);
-	if (f->module)
-		json_put_text(o, "module", driver_module(r->names, f->module));
-	if (at && at->file[0]) {
-		json_put_text(o, "file", at->file);
-		if (at->line)
-			json_put(o, "line", json_integer(at->line));
-	}
-	put_hex(o, "address", f->offset);
-	return o;
+	o = json_new(
+	    {"function", json_given(s && s->function[0] ? s->function : name)},
+	    {"symbol", json_if(s, json_given(s->symbol))},
+	    {"module", json_if(f->module, json_given(driver_module(r->names, f->module)))});
+	return json_add(report_put_line(o, at), {"address", json_address(f->offset)});
 }
 
 static json_t *syscall_json(const struct rec_thread_snapshot *snapshot)
 {
-	json_t *o = json_object(), *args = json_array();
-	char text[24];
+	const char *call = snapshot->sleep.call;
+	size_t nr = 0;
 
-	json_put_text(o, "name", snapshot->sleep.call);
-	for (unsigned int i = 0;
-	     i < SAMPLE_ARGS && syscall_arg(snapshot->sleep.call, i).kind != ARG_NONE; i++) {
-		snprintf(text, sizeof(text), "0x%" PRIx64, snapshot->args[i]);
-		json_append(args, json_string(text));
-	}
-	json_put(o, "args", args);
-	return o;
+	while (nr < SAMPLE_ARGS && syscall_arg(call, (unsigned int)nr).kind != ARG_NONE)
+		nr++;
+	return json_new({"name", json_given(call)},
+			{"args", json_list(i, nr, json_address(snapshot->args[i]))});
 }
 
 static json_t *wait_json(const struct rec_thread_snapshot *snapshot)
 {
-	json_t *o = json_object();
 	struct cause cause;
 	SCOPED_BUF(text, TEXT_MAX);
 
 	cause_of_sleep(&snapshot->sleep, snapshot->kernel, &cause);
-	json_put(o, "kind", json_string(cause_kind_text(cause.kind)));
-	json_put_text(o, "name", cause.name);
-	if (is_futex(&snapshot->sleep))
-		put_hex(o, "lock", snapshot->sleep.args[0]);
 	open_report_wait(&text, snapshot);
-	json_put(o, "text", text.err ? NULL : json_stringn(text.data, text.len));
-	return o;
+	return json_new(
+	    {"kind", json_string(cause_kind_text(cause.kind))}, {"name", json_given(cause.name)},
+	    {"lock", json_if(is_futex(&snapshot->sleep), json_address(snapshot->sleep.args[0]))},
+	    {"text", text.err ? NULL : json_stringn(text.data, text.len)});
 }
 
 static json_t *thread_json(const struct open_report *r, const struct rec_thread_snapshot *snapshot)
 {
-	json_t *o = json_object(), *frames = json_array(), *kernel = json_array();
 	const char state[2] = {(char)snapshot->state, '\0'}, *at = snapshot->kernel;
+	const char *incomplete =
+	    snapshot->stop_text[0] ? snapshot->stop_text : "the stack could not be read";
+	json_t *kernel = json_array();
 
-	json_put(o, "pid", json_integer(snapshot->pid));
-	json_put(o, "tid", json_integer(snapshot->tid));
-	json_put_text(o, "comm", snapshot->comm);
-	json_put(o, "state", json_string(state));
-	json_put(o, "running", json_boolean(snapshot->kind == WITNESS_RUN));
-	if (snapshot->open_ns)
-		json_put(o, "age_ns", json_integer((json_int_t)snapshot->open_ns));
-	if (snapshot->asleep_ns)
-		json_put(o, "asleep_ns", json_integer((json_int_t)snapshot->asleep_ns));
-	if (snapshot->sleep.syscall >= 0)
-		json_put(o, "syscall", syscall_json(snapshot));
-	if (snapshot->kind == WITNESS_SLEEP)
-		json_put(o, "wait", wait_json(snapshot));
-	for (uint32_t i = 0; i < snapshot->nr_frames; i++)
-		json_append(frames, frame_json(r, snapshot, i));
-	json_put(o, "frames", frames);
-	if (snapshot->stop)
-		json_put_text(o, "incomplete",
-			      snapshot->stop_text[0] ? snapshot->stop_text
-						     : "the stack could not be read");
 	while (*at) {
 		size_t n = strcspn(at, ";");
 
 		json_append(kernel, json_stringn(at, n));
 		at += n + (at[n] == ';');
 	}
-	json_put(o, "kernel", kernel);
-	return o;
+	return json_new({"pid", json_u64(snapshot->pid)}, {"tid", json_u64(snapshot->tid)},
+			{"comm", json_given(snapshot->comm)}, {"state", json_string(state)},
+			{"running", json_boolean(snapshot->kind == WITNESS_RUN)},
+			{"age_ns", json_known(snapshot->open_ns)},
+			{"asleep_ns", json_known(snapshot->asleep_ns)},
+			{"syscall", json_if(snapshot->sleep.syscall >= 0, syscall_json(snapshot))},
+			{"wait", json_if(snapshot->kind == WITNESS_SLEEP, wait_json(snapshot))},
+			{"frames", json_list(i, snapshot->nr_frames, frame_json(r, snapshot, i))},
+			{"incomplete", json_if(snapshot->stop, json_given(incomplete))},
+			{"kernel", kernel});
 }
 
 int output_open_json(const struct open_report *r, const struct output_options *opt, FILE *f)
@@ -393,20 +362,16 @@ int output_open_json(const struct open_report *r, const struct output_options *o
 	json_t *o = output_json_head(r->model, "descend", opt), *calls = json_array();
 	uint32_t frame;
 
-	json_put_text(o, "function", r->what ? r->what : "*");
-	json_put(o, "status", json_string("open calls"));
-	json_put(o, "rounds", json_integer(0));
-	json_put(o, "calls_used", json_integer(0));
-	json_put(o, "explained", json_real(0));
-	json_put(o, "paths", json_array());
-	json_put(o, "threads_looked_at", json_integer((json_int_t)open_calls_nr(r->calls)));
-	json_put(o, "threads_unknown", json_integer((json_int_t)open_report_unknown(r)));
 	for (size_t i = 0; i < open_calls_nr(r->calls); i++) {
 		const struct rec_thread_snapshot *snapshot = open_calls_at(r->calls, i);
 
 		if (open_matches(snapshot, &r->ask, &frame))
 			json_append(calls, thread_json(r, snapshot));
 	}
-	json_put(o, "open_calls", calls);
+	json_add(o, {"function", json_given(r->what ? r->what : "*")},
+		 {"status", json_string("open calls")}, {"rounds", json_integer(0)},
+		 {"calls_used", json_integer(0)}, {"explained", json_real(0)},
+		 {"paths", json_array()}, {"threads_looked_at", json_u64(open_calls_nr(r->calls))},
+		 {"threads_unknown", json_u64(open_report_unknown(r))}, {"open_calls", calls});
 	return json_write(o, JSON_LINE, f);
 }

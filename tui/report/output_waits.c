@@ -106,11 +106,13 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 		buf_puts(out, " (idle)");
 }
 
-const char *wait_operation_word(uint32_t operation)
+struct wait_operation wait_operation_word(uint32_t operation)
 {
-	const char *word = operation ? arg_word(ARG_BLOCK_OPERATION, (int64_t)operation - 1) : NULL;
+	struct wait_operation word = {""};
 
-	return word ? word : "";
+	if (operation)
+		arg_words(ARG_BLOCK_OPERATION, (int64_t)operation - 1, word.s, sizeof(word.s));
+	return word;
 }
 
 /* "block I/O (read, vda): data; 20 requests of 4 KiB, each 4 ms: 200 us queued, 3.8 ms at the
@@ -119,11 +121,11 @@ static void put_io(struct buf *out, const struct waits_node *n)
 {
 	const struct waits_layer *l = &n->layer;
 	const struct request_sums *r = &n->requests;
-	const char *word = wait_operation_word(l->operation);
+	struct wait_operation word = wait_operation_word(l->operation);
 
 	buf_puts(out, l->notes & NOTE_QUEUED ? "I/O queue" : "block I/O");
 	if (l->operation) {
-		buf_printf(out, " (%s", word[0] ? word : "other operation");
+		buf_printf(out, " (%s", word.s[0] ? word.s : "other operation");
 		put_after(out, ", ", l->device);
 		buf_putc(out, ')');
 	}

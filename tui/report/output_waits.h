@@ -43,7 +43,10 @@ int output_critical_text(const struct wait_report *r, const struct output_option
  * fsync: /var/log/x". */
 void wait_layer_words(struct buf *out, const struct waits_node *n);
 /* What a block request did: "read"; "" if it has no name. `operation`: as in BLOCK_OPERATION(). */
-const char *wait_operation_word(uint32_t operation);
+struct wait_operation {
+	char s[32];
+};
+struct wait_operation wait_operation_word(uint32_t operation);
 /* The name of a user frame's function: "serve", or "libc.so.6+0x1234". */
 void wait_frame_name(struct buf *out, const struct wait_report *r, const struct rec_frame *f);
 /* The call path of a task: of its program, or, of a thread of the kernel, there. Nothing if it is

@@ -16,14 +16,20 @@ enum {
 	MAX_STARTED = 64,
 };
 
-/* Add what was appended to `b`, which is sanitised, and release it. */
-static void put_buf(json_t *o, const char *key, struct buf *b)
+/* What was appended to `b`, which is sanitised, or nothing; releases it. */
+static json_t *taken(struct buf *b)
 {
+	json_t *words = json_if(b->len, json_stringn(b->data, b->len));
+
 	if (b->err)
 		json_fail();
-	else if (b->len)
-		json_put(o, key, json_stringn(b->data, b->len));
 	buf_release(b);
+	return words;
+}
+
+static json_t *part_of(uint64_t ns, uint64_t whole_ns)
+{
+	return json_share(whole_ns ? (double)ns / (double)whole_ns : 0);
 }
 
 /* The fields of every document, and what was observed. */
@@ -43,48 +49,41 @@ static json_t *head(const struct wait_report *r, const char *kind, const struct 
 		json_append(notes, json_stringn(b.data, b.len));
 		buf_reset(&b);
 	}
-	json_put_u64(json, "observed_ns", stats.observed_ns);
-	json_put_share(json, "share_of_time_observed", wait_share_observed(r, o, &stats));
-	json_put_u64(json, "windows", stats.windows);
-	json_put_u64(json, "steal_ns", stats.steal_ns);
-	return json;
+	return json_add(json, {"observed_ns", json_u64(stats.observed_ns)},
+			{"share_of_time_observed", json_share(wait_share_observed(r, o, &stats))},
+			{"windows", json_u64(stats.windows)},
+			{"steal_ns", json_u64(stats.steal_ns)});
 }
 
-static void put_user_frame(json_t *frames, const struct wait_report *r, const struct rec_frame *f,
-			   bool innermost, bool sampled)
+static json_t *user_frame(const struct wait_report *r, const struct rec_frame *f, bool innermost,
+			  bool sampled)
 {
 	struct rec_code place = driver_frame_place(f, innermost);
 	const struct driver_symbol *function = driver_symbol(r->names, f->module, f->function),
 				   *line = driver_symbol(r->names, place.module, place.offset);
-	json_t *o = json_object();
+	/* samples of one function are one layer, whatever line they fell on */
+	bool has_line = !sampled && line && line->file[0];
 	struct buf b = {.max = MAX_WORDS};
 
 	if (function && function->function[0])
 		sanitise_puts(&b, function->function);
 	else
 		wait_frame_name(&b, r, f);
-	put_buf(o, "function", &b);
-	json_put_text(o, "module", driver_module(r->names, f->module));
-	/* samples of one function are one layer, whatever line they fell on */
-	if (!sampled && line && line->file[0]) {
-		json_put_text(o, "file", line->file);
-		if (line->line)
-			json_put_u64(o, "line", line->line);
-	}
-	json_append(frames, o);
+	return json_new({"function", taken(&b)},
+			{"module", json_given(driver_module(r->names, f->module))},
+			{"file", json_if(has_line, json_given(line->file))},
+			{"line", json_if(has_line, json_known(line->line))});
 }
 
 static void put_kernel_frames(json_t *frames, const char *kernel)
 {
 	while (*kernel) {
 		size_t n = strcspn(kernel, ";");
-		json_t *o = json_object();
 		struct buf b = {.max = MAX_WORDS};
 
 		sanitise_append(&b, kernel, n);
-		put_buf(o, "function", &b);
-		json_put(o, "module", json_string("kernel"));
-		json_append(frames, o);
+		json_append(frames,
+			    json_new({"function", taken(&b)}, {"module", json_string("kernel")}));
 		kernel += n + (kernel[n] == ';');
 	}
 }
@@ -92,31 +91,26 @@ static void put_kernel_frames(json_t *frames, const char *kernel)
 static json_t *layer_json(const struct wait_report *r, const struct waits_node *n)
 {
 	const struct waits_layer *l = &n->layer;
-	json_t *o = json_object(), *frames = json_array();
+	uint32_t nr = l->user ? l->user->nr_frames : 0;
+	json_t *frames = json_list(
+	    i, nr,
+	    user_frame(r, &l->user->frames[i], i + 1 == nr, l->user->number & TRACE_SAMPLED));
 	struct buf b = {.max = MAX_WORDS};
 
-	if (l->tid) {
-		json_put_u64(o, "pid", l->pid);
-		json_put_u64(o, "tid", l->tid);
-		json_put_text(o, "comm", l->comm);
-	}
-	json_put(o, "state", json_string(layer_state_text(l->state)));
-	wait_layer_words(&b, n);
-	put_buf(o, "detail", &b);
-	for (uint32_t i = 0; l->user && i < l->user->nr_frames; i++)
-		put_user_frame(frames, r, &l->user->frames[i], i + 1 == l->user->nr_frames,
-			       l->user->number & TRACE_SAMPLED);
 	if (l->kernel)
 		put_kernel_frames(frames, l->kernel->kernel);
-	json_put(o, "frames", frames);
-	return o;
+	wait_layer_words(&b, n);
+	return json_new({"pid", json_if(l->tid, json_u64(l->pid))}, {"tid", json_known(l->tid)},
+			{"comm", json_if(l->tid, json_given(l->comm))},
+			{"state", json_string(layer_state_text(l->state))}, {"detail", taken(&b)},
+			{"frames", frames});
 }
 
 json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *chains,
 			uint32_t node)
 {
 	const struct waits_node *n = &chains->nodes[node];
-	json_t *o = json_object(), *layers = json_array(), *accounting = json_array();
+	json_t *accounting = json_array();
 	uint32_t path[MAX_DEPTH], depth = 0;
 
 	for (uint32_t at = node; depth < MAX_DEPTH; at = chains->nodes[at].parent) {
@@ -124,68 +118,44 @@ json_t *wait_chain_json(const struct wait_report *r, const struct waits_chains *
 		if (chains->nodes[at].parent == at)
 			break;
 	}
-	json_put_u64(o, "ns", n->self_ns);
-	json_put_u64(o, "count", n->count);
-	json_put(o, "category", json_string(wait_account_text(n->account)));
-	for (unsigned int a = 0; a < ACCOUNTS; a++) {
-		json_t *part;
-
-		if (!n->account_ns[a] || n->account_ns[a] == n->self_ns)
-			continue;
-		part = json_object();
-		json_put(part, "category", json_string(wait_account_text((enum wait_account)a)));
-		json_put_u64(part, "ns", n->account_ns[a]);
-		json_append(accounting, part);
+	for (enum wait_account a = 0; a < ACCOUNTS; a++) {
+		if (n->account_ns[a] && n->account_ns[a] != n->self_ns)
+			json_append(accounting,
+				    json_new({"category", json_string(wait_account_text(a))},
+					     {"ns", json_u64(n->account_ns[a])}));
 	}
-	if (json_array_size(accounting))
-		json_put(o, "accounting", accounting);
-	else
-		json_decref(accounting);
-	while (depth--)
-		json_append(layers, layer_json(r, &chains->nodes[path[depth]]));
-	json_put(o, "layers", layers);
-	return o;
+	return json_new(
+	    {"ns", json_u64(n->self_ns)}, {"count", json_u64(n->count)},
+	    {"category", json_string(wait_account_text(n->account))},
+	    {"accounting", json_unless_empty(accounting)},
+	    {"layers", json_list(i, depth, layer_json(r, &chains->nodes[path[depth - 1 - i]]))});
 }
 
 static void put_accounting(json_t *o, const struct waits_account *account)
 {
-	json_t *list = json_array();
-
-	for (unsigned int a = 0; a < ACCOUNTS; a++) {
-		json_t *row = json_object();
-
-		json_put(row, "category", json_string(wait_account_text((enum wait_account)a)));
-		json_put_u64(row, "ns", account->ns[a]);
-		json_put_share(
-		    row, "share",
-		    account->total_ns ? (double)account->ns[a] / (double)account->total_ns : 0);
-		json_append(list, row);
-	}
-	json_put(o, "accounting", list);
-	json_put_share(o, "accounted_wall", account->wall);
-	json_put_share(o, "accounted_rsp", account->rsp);
-	json_put_share(o, "unknown", account->unknown);
-	/* the common object of this name has another one here */
-	json_put(o, "losses", json_incref(json_object_get(o, "lost")));
-	json_put_share(o, "lost", account->lost);
+	json_add(
+	    o,
+	    {"accounting",
+	     json_list(a, ACCOUNTS,
+		       json_new({"category", json_string(wait_account_text((enum wait_account)a))},
+				{"ns", json_u64(account->ns[a])},
+				{"share", part_of(account->ns[a], account->total_ns)}))},
+	    {"accounted_wall", json_share(account->wall)},
+	    {"accounted_rsp", json_share(account->rsp)}, {"unknown", json_share(account->unknown)},
+	    /* the common object of this name has another one here */
+	    {"losses", json_incref(json_object_get(o, "lost"))},
+	    {"lost", json_share(account->lost)});
 }
 
 static void put_started(json_t *o, const struct wait_report *r)
 {
-	struct waits_started started[MAX_STARTED];
-	uint32_t nr = r->waits ? waits_started(r->waits, started, MAX_STARTED) : 0;
-	json_t *list = json_array();
+	struct waits_started s[MAX_STARTED];
+	uint32_t nr = r->waits ? waits_started(r->waits, s, MAX_STARTED) : 0;
 
-	for (uint32_t i = 0; i < nr; i++) {
-		json_t *one = json_object();
-
-		json_put_u64(one, "pid", started[i].pid);
-		json_put_u64(one, "tid", started[i].tid);
-		json_put_text(one, "comm", started[i].comm);
-		json_put_u64(one, "ns", started[i].ns);
-		json_append(list, one);
-	}
-	json_put(o, "started", list);
+	json_put(o, "started",
+		 json_list(i, nr,
+			   json_new({"pid", json_u64(s[i].pid)}, {"tid", json_u64(s[i].tid)},
+				    {"comm", json_given(s[i].comm)}, {"ns", json_u64(s[i].ns)})));
 }
 
 static int by_self(const void *a, const void *b, void *nodes)
@@ -232,10 +202,9 @@ static int put_deficit(json_t *o, const struct wait_report *r)
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	if (c.path.elapsed_ns) {
-		json_put_u64(o, "deficit_ns", c.path.deficit_ns);
-		json_put_u64(o, "path_elapsed_ns", c.path.elapsed_ns);
-	}
+	if (c.path.elapsed_ns)
+		json_add(o, {"deficit_ns", json_u64(c.path.deficit_ns)},
+			 {"path_elapsed_ns", json_u64(c.path.elapsed_ns)});
 	waits_critical_release(&c);
 	return 0;
 }
@@ -254,8 +223,7 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 	json = head(r, "chains", o);
 	put_accounting(json, &account);
 	put_started(json, r);
-	if (chains.no_room_ns)
-		json_put_u64(json, "no_room_ns", chains.no_room_ns);
+	json_put(json, "no_room_ns", json_known(chains.no_room_ns));
 	err = put_deficit(json, r);
 	if (err)
 		json_decref(json);
@@ -271,32 +239,26 @@ int output_chains_json(const struct wait_report *r, const struct output_options 
 	return err ? err : json_write_end(f);
 }
 
-static void put_label(json_t *o, const char *key, const struct wait_report *r, uint32_t state)
+static json_t *label(const struct wait_report *r, uint32_t state)
 {
 	struct buf b = {.max = MAX_WORDS};
 
 	wait_state_label(&b, r, state);
-	put_buf(o, key, &b);
+	return taken(&b);
 }
 
 static json_t *state_json(const struct wait_report *r, const struct waits_critical *c, uint32_t i)
 {
 	const struct critical_state *s = &c->path.states[i];
 	struct waits_state words = waits_state(r->waits, i);
-	json_t *o = json_object();
 	struct buf b = {.max = MAX_WORDS};
 
-	json_put(o, "machine", json_text(words.machine, JSON_MAX_TEXT));
-	if (words.tid)
-		json_put_u64(o, "tid", words.tid);
 	wait_state_words(&b, r, &words);
-	put_buf(o, "state", &b);
-	json_put_u64(o, "count", s->count);
-	json_put_u64(o, "ns", s->ns);
-	json_put_u64(o, "critical_ns", s->critical_ns);
-	json_put_share(o, "criticality",
-		       c->path.length_ns ? (double)s->critical_ns / (double)c->path.length_ns : 0);
-	return o;
+	return json_new({"machine", json_text(words.machine, JSON_MAX_TEXT)},
+			{"tid", json_known(words.tid)}, {"state", taken(&b)},
+			{"count", json_u64(s->count)}, {"ns", json_u64(s->ns)},
+			{"critical_ns", json_u64(s->critical_ns)},
+			{"criticality", part_of(s->critical_ns, c->path.length_ns)});
 }
 
 static int by_criticality(const void *a, const void *b, void *states)
@@ -310,7 +272,7 @@ static int by_criticality(const void *a, const void *b, void *states)
 static void put_states(json_t *o, const struct wait_report *r, const struct waits_critical *c)
 {
 	uint32_t *index = malloc((c->path.nr_states + 1) * sizeof(*index)), nr = 0;
-	json_t *states = json_array(), *slack = json_array();
+	json_t *slack = json_array();
 
 	if (!index)
 		json_fail();
@@ -321,126 +283,92 @@ static void put_states(json_t *o, const struct wait_report *r, const struct wait
 	if (nr)
 		qsort_r(index, nr, sizeof(*index), by_criticality, c->path.states);
 	for (uint32_t i = 0; i < nr; i++) {
-		json_t *one;
+		uint64_t ns = c->path.states[index[i]].slack_ns;
 
-		json_append(states, state_json(r, c, index[i]));
-		if (c->path.states[index[i]].slack_ns == UINT64_MAX)
-			continue;
-		one = json_object();
-		put_label(one, "state", r, index[i]);
-		json_put_u64(one, "min_ns", c->path.states[index[i]].slack_ns);
-		json_append(slack, one);
+		if (ns != UINT64_MAX)
+			json_append(slack, json_new({"state", label(r, index[i])},
+						    {"min_ns", json_u64(ns)}));
 	}
+	json_add(o, {"states", json_list(i, nr, state_json(r, c, index[i]))}, {"slack", slack});
 	free(index);
-	json_put(o, "states", states);
-	json_put(o, "slack", slack);
 }
 
 static void put_machines(json_t *o, const struct wait_report *r, const struct waits_critical *c)
 {
 	struct waits_machine *m = calloc(MAX_MACHINES, sizeof(*m));
 	uint32_t nr = m && r->waits ? waits_machines(r->waits, c, m, MAX_MACHINES) : 0;
-	json_t *list = json_array();
 
 	if (!m)
 		json_fail();
-	for (uint32_t i = 0; i < nr; i++) {
-		json_t *one = json_object();
-
-		json_put(one, "machine", json_text(m[i].machine, JSON_MAX_TEXT));
-		if (m[i].tid)
-			json_put_u64(one, "tid", m[i].tid);
-		json_put_u64(one, "critical_ns", m[i].critical_ns);
-		json_append(list, one);
-	}
+	json_put(o, "machines",
+		 json_list(i, nr,
+			   json_new({"machine", json_text(m[i].machine, JSON_MAX_TEXT)},
+				    {"tid", json_known(m[i].tid)},
+				    {"critical_ns", json_u64(m[i].critical_ns)})));
 	free(m);
-	json_put(o, "machines", list);
 }
 
 static void put_edges(json_t *o, const struct wait_report *r, const struct waits_critical *c)
 {
-	json_t *list = json_array();
+	const struct critical_edge_sum *e = c->path.edges;
 
-	for (uint32_t i = 0; i < c->path.nr_edges; i++) {
-		const struct critical_edge_sum *e = &c->path.edges[i];
-		json_t *one = json_object();
-
-		put_label(one, "from", r, e->from);
-		put_label(one, "to", r, e->to);
-		json_put_u64(one, "count", e->count);
-		json_put_u64(one, "ns", e->ns);
-		json_put_u64(one, "critical_ns", e->critical_ns);
-		json_append(list, one);
-	}
-	json_put(o, "edges", list);
+	json_put(o, "edges",
+		 json_list(i, c->path.nr_edges,
+			   json_new({"from", label(r, e[i].from)}, {"to", label(r, e[i].to)},
+				    {"count", json_u64(e[i].count)}, {"ns", json_u64(e[i].ns)},
+				    {"critical_ns", json_u64(e[i].critical_ns)})));
 }
 
 static void put_next(json_t *o, const struct wait_report *r, const struct waits_critical *c)
 {
-	json_t *list = json_array();
+	const struct waits_next *n = c->next;
 
-	for (uint32_t i = 0; i < c->nr_next; i++) {
-		const struct waits_next *n = &c->next[i];
-		uint64_t whole = n->length_ns + n->speedup_ns;
-		json_t *one = json_object();
-
-		put_label(one, "without", r, n->state);
-		json_put_u64(one, "length_ns", n->length_ns);
-		json_put_share(one, "speedup", whole ? (double)n->speedup_ns / (double)whole : 0);
-		json_put_u64(one, "speedup_ns", n->speedup_ns);
-		json_append(list, one);
-	}
-	json_put(o, "next", list);
+	json_put(
+	    o, "next",
+	    json_list(
+		i, c->nr_next,
+		json_new({"without", label(r, n[i].state)}, {"length_ns", json_u64(n[i].length_ns)},
+			 {"speedup", part_of(n[i].speedup_ns, n[i].length_ns + n[i].speedup_ns)},
+			 {"speedup_ns", json_u64(n[i].speedup_ns)})));
 }
 
 static void put_queues(json_t *o, const struct wait_report *r)
 {
-	struct waits_pressure queue[MAX_STARTED];
+	struct waits_pressure q[MAX_STARTED];
 	uint64_t span;
-	uint32_t nr = r->waits ? waits_pressure(r->waits, queue, MAX_STARTED, &span) : 0;
-	json_t *list = json_array();
+	uint32_t nr = r->waits ? waits_pressure(r->waits, q, MAX_STARTED, &span) : 0;
 
-	for (uint32_t i = 0; i < nr; i++) {
-		json_t *one = json_object();
-
-		json_put_text(one, "queue", queue[i].queue);
-		json_put(one, "state", json_string(queue[i].full ? "full" : "empty"));
-		json_put_text(one, "waiter", queue[i].waiter);
-		json_put_u64(one, "waiter_tid", queue[i].waiter_tid);
-		json_put_text(one, "waits_for", queue[i].other);
-		json_put_u64(one, "waits_for_tid", queue[i].other_tid);
-		json_put_u64(one, "ns", queue[i].ns);
-		json_put_u64(one, "count", queue[i].count);
-		json_append(list, one);
-	}
-	json_put(o, "queues", list);
+	json_put(o, "queues",
+		 json_list(i, nr,
+			   json_new({"queue", json_given(q[i].queue)},
+				    {"state", json_string(q[i].full ? "full" : "empty")},
+				    {"waiter", json_given(q[i].waiter)},
+				    {"waiter_tid", json_u64(q[i].waiter_tid)},
+				    {"waits_for", json_given(q[i].other)},
+				    {"waits_for_tid", json_u64(q[i].other_tid)},
+				    {"ns", json_u64(q[i].ns)}, {"count", json_u64(q[i].count)})));
 }
 
 int output_critical_json(const struct wait_report *r, const struct output_options *o, FILE *f)
 {
-	json_t *warnings = json_array(), *json;
 	struct waits_critical c = {0};
 	int err = r->waits ? waits_critical(r->waits, 0, 0, &c) : 0;
+	json_t *json;
 
-	if (err && err != -ENOENT) {
-		json_decref(warnings);
+	if (err && err != -ENOENT)
 		return err;
-	}
-	json = head(r, "critical", o);
-	json_put_u64(json, "length_ns", c.path.length_ns);
-	json_put_u64(json, "deficit_ns", c.path.deficit_ns);
-	json_put_u64(json, "path_elapsed_ns", c.path.elapsed_ns);
-	if (c.end_tid)
-		json_put_u64(json, "end_tid", c.end_tid);
-	json_put(json, "approximate", json_boolean(c.path.approximate));
+	json = json_add(head(r, "critical", o), {"length_ns", json_u64(c.path.length_ns)},
+			{"deficit_ns", json_u64(c.path.deficit_ns)},
+			{"path_elapsed_ns", json_u64(c.path.elapsed_ns)},
+			{"end_tid", json_known(c.end_tid)},
+			{"approximate", json_boolean(c.path.approximate)});
 	put_states(json, r, &c);
 	put_machines(json, r, &c);
 	put_edges(json, r, &c);
 	put_next(json, r, &c);
 	put_queues(json, r);
-	for (uint32_t i = 0; i < c.nr_warnings; i++)
-		json_append(warnings, json_text(c.warning[i], WAITS_WARNING));
-	json_put(json, "warnings", warnings);
+	json_put(json, "warnings",
+		 json_list(i, c.nr_warnings, json_text(c.warning[i], WAITS_WARNING)));
 	waits_critical_release(&c);
 	return json_write(json, JSON_LINE, f);
 }

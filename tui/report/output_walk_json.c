@@ -16,67 +16,53 @@ static double share_of(const struct walk_node *n)
 	return n->share[WALK_WORK] + n->share[WALK_SLEEP] + n->share[WALK_IDLE];
 }
 
-static void put_line(json_t *o, const struct walk_report *r, struct rec_code c)
+static json_t *put_line(json_t *o, const struct walk_report *r, struct rec_code c)
 {
-	report_put_line(o, c.module ? driver_symbol(r->names, c.module, c.offset) : NULL);
+	return report_put_line(o, c.module ? driver_symbol(r->names, c.module, c.offset) : NULL);
 }
 
-static void put_function(json_t *o, const struct walk_report *r, const struct walk_node *n)
+static json_t *function_json(const struct walk_report *r, const struct walk_node *n)
 {
-	const struct driver_symbol *s = NULL;
+	struct rec_code f = n->function;
+	const struct driver_symbol *s =
+	    n->kind == WALK_FUNCTION ? driver_symbol(r->names, f.module, f.offset) : NULL;
+	const char *module = n->kind == WALK_FUNCTION ? driver_module(r->names, f.module)
+			     : n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL ? "kernel"
+										 : NULL;
+	bool has_site = n->site.module && n->parent;
 	char name[NAME_BYTES];
-	json_t *site;
 
-	json_put(o, "function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES));
-	if (n->kind == WALK_FUNCTION) {
-		s = driver_symbol(r->names, n->function.module, n->function.offset);
-		json_put_text(o, "module", driver_module(r->names, n->function.module));
-	} else if (n->kind == WALK_SYSCALL || n->kind == WALK_KERNEL) {
-		json_put_text(o, "module", "kernel");
-	}
-	if (s)
-		json_put_text(o, "symbol", s->symbol);
-	if (!n->site.module || !n->parent)
-		return;
-	site = json_object();
-	put_line(site, r, n->site);
-	json_put_text(site, "module", driver_module(r->names, n->site.module));
-	json_put(o, "call_site", site);
+	return json_new(
+	    {"function", json_text(walk_name(r, n, name, sizeof(name)), NAME_BYTES)},
+	    {"module", json_given(module)}, {"symbol", json_if(s, json_given(s->symbol))},
+	    {"call_site",
+	     json_if(has_site,
+		     json_add(put_line(json_object(), r, n->site),
+			      {"module", json_given(driver_module(r->names, n->site.module))}))});
 }
 
 static json_t *frame_json(const struct walk_report *r, const struct walk_node *n,
 			  const struct walk_path *p)
 {
-	json_t *o = json_object();
+	json_t *o = function_json(r, n);
 
-	put_function(o, r, n);
-	if (n->kind == WALK_FUNCTION) {
-		put_line(o, r, n->function);
-		json_put_address(o, n->function.offset);
-	}
-	json_put_share(o, "share", n->share[p->class]);
-	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
-	if (n->recursive)
-		json_put(o, "recursive", json_true());
-	return o;
+	if (n->kind == WALK_FUNCTION)
+		json_put(put_line(o, r, n->function), "address", json_address(n->function.offset));
+	return json_add(o, {"share", json_share(n->share[p->class])},
+			{"evidence", json_string(evidence_text(p->evidence))},
+			{"recursive", json_flag(n->recursive)});
 }
 
 static json_t *cause_json(const struct walk_report *r, const struct walk_path *p)
 {
-	json_t *o = json_object();
+	const struct cause *c = &p->cause;
 	SCOPED_BUF(where, TEXT_MAX);
 
-	json_put(o, "kind", json_string(walk_cause_text(p)));
-	json_put_text(o, "name", p->cause.name);
-	if (p->cause.wait)
-		json_put_text(o, "wait", wait_kind_info(p->cause.wait)->text);
-	if (p->cause.detail[0]) {
-		json_put_text(o, "detail", p->cause.detail);
-	} else if (p->nr_pcs) {
-		if (report_place(&where, "", r->names, p->pcs[0].place))
-			json_put_text(o, "detail", where.data);
-	}
-	return o;
+	if (!c->detail[0] && p->nr_pcs)
+		report_place(&where, "", r->names, p->pcs[0].place);
+	return json_new({"kind", json_string(walk_cause_text(p))}, {"name", json_given(c->name)},
+			{"wait", json_if(c->wait, json_given(wait_kind_info(c->wait)->text))},
+			{"detail", json_given(c->detail[0] ? c->detail : where.data)});
 }
 
 static int by_share(const void *a, const void *b)
@@ -93,9 +79,9 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 {
 	uint32_t last = p->frames[p->nr_frames - 1], parent = result->nodes[last].parent;
 	const struct walk_node **list = calloc(result->nr_nodes, sizeof(*list));
-	json_t *siblings = json_array();
 	char name[NAME_BYTES];
 	unsigned int nr = 0;
+	json_t *siblings;
 
 	if (!list)
 		json_fail();
@@ -106,14 +92,10 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 	}
 	if (nr)
 		qsort(list, nr, sizeof(*list), by_share);
-	for (unsigned int i = 0; i < nr && i < MAX_SIBLINGS; i++) {
-		json_t *o = json_object();
-
-		json_put(o, "function",
-			 json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES));
-		json_put_share(o, "share", list[i]->share[p->class]);
-		json_append(siblings, o);
-	}
+	siblings = json_list(
+	    i, nr < MAX_SIBLINGS ? nr : MAX_SIBLINGS,
+	    json_new({"function", json_text(walk_name(r, list[i], name, sizeof(name)), NAME_BYTES)},
+		     {"share", json_share(list[i]->share[p->class])}));
 	free(list);
 	return siblings;
 }
@@ -121,20 +103,13 @@ static json_t *siblings_json(const struct walk_report *r, const struct walk_resu
 static json_t *path_json(const struct walk_report *r, const struct walk_result *result,
 			 const struct walk_path *p)
 {
-	json_t *o = json_object(), *frames = json_array();
-
-	json_put_share(o, "share", p->share);
-	json_put(o, "time", json_string(walk_class_text(p->class)));
-	if (p->unsure || p->perhaps_faults)
-		json_put(o, "unsure", json_true());
-	json_put_share(o, "share_of_that_time", p->of_class);
-	json_put(o, "cause", cause_json(r, p));
-	json_put(o, "evidence", json_string(evidence_text(p->evidence)));
-	for (unsigned int i = 0; i < p->nr_frames; i++)
-		json_append(frames, frame_json(r, &result->nodes[p->frames[i]], p));
-	json_put(o, "frames", frames);
-	json_put(o, "siblings", siblings_json(r, result, p));
-	return o;
+	return json_new(
+	    {"share", json_share(p->share)}, {"time", json_string(walk_class_text(p->class))},
+	    {"unsure", json_flag(p->unsure || p->perhaps_faults)},
+	    {"share_of_that_time", json_share(p->of_class)}, {"cause", cause_json(r, p)},
+	    {"evidence", json_string(evidence_text(p->evidence))},
+	    {"frames", json_list(i, p->nr_frames, frame_json(r, &result->nodes[p->frames[i]], p))},
+	    {"siblings", siblings_json(r, result, p)});
 }
 
 /* The call tree as JSON. Parents come before their children in `result`. Leave out small subtrees
@@ -156,12 +131,9 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 			children[i] = children[n->parent];
 			continue;
 		}
-		o = json_object();
 		children[i] = json_array();
-		put_function(o, r, n);
-		json_put_share(o, "share", share_of(n));
-		json_put(o, "root_cause", json_boolean(n->followed));
-		json_put(o, "children", children[i]);
+		o = json_add(function_json(r, n), {"share", json_share(share_of(n))},
+			     {"root_cause", json_boolean(n->followed)}, {"children", children[i]});
 		if (i)
 			json_append(children[n->parent], o);
 		else
@@ -171,93 +143,59 @@ static json_t *ftree_json(const struct walk_report *r, const struct walk_result 
 	return root;
 }
 
-/* The threads by their roles: shares of their own wall time. */
-static json_t *groups_json(const struct walk_report *r, const struct walk_result *result)
+/* Threads with one role: shares of their own wall time. */
+static json_t *group_json(const struct walk_report *r, const struct walk_node *root,
+			  const struct walk_group *g)
 {
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < result->nr_groups; i++) {
-		const struct walk_group *g = &result->groups[i];
-		json_t *o = json_object();
-
-		if (g->root)
-			put_function(o, r, &result->nodes[g->root]);
-		json_put(o, "threads", json_integer(g->threads));
-		json_put_share(o, "on_cpu", report_share(g->cpu_ns, g->wall_ns));
-		json_put_share(o, "run_queue", report_share(g->runqueue_ns, g->wall_ns));
-		json_put_share(o, "sleep", report_share(g->sleep_ns, g->wall_ns));
-		json_append(list, o);
-	}
-	return list;
+	return json_add(root ? function_json(r, root) : json_object(),
+			{"threads", json_integer(g->threads)},
+			{"on_cpu", json_share(report_share(g->cpu_ns, g->wall_ns))},
+			{"run_queue", json_share(report_share(g->runqueue_ns, g->wall_ns))},
+			{"sleep", json_share(report_share(g->sleep_ns, g->wall_ns))});
 }
 
-static json_t *walk_json(const struct walk_report *r, const struct walk_result *result)
+static json_t *walk_json(const struct walk_report *r, const struct walk_result *w)
 {
-	json_t *o = json_object();
-
-	json_put(o, "looks", json_integer((json_int_t)result->snapshots));
-	json_put(o, "threads", json_integer(result->threads));
-	if (result->joined > 0)
-		json_put_share(o, "joined", result->joined);
-	if (result->left_out) {
-		json_put(o, "threads_left_out", json_integer(result->left_out));
-		json_put_share(o, "not_seen", result->not_seen);
-	}
-	json_put(o, "total_ns", json_integer((json_int_t)result->total_ns));
-	json_put_share(o, "work", result->share[WALK_WORK]);
-	json_put_share(o, "run_queue", result->runqueue);
-	json_put_share(o, "sleep", result->share[WALK_SLEEP]);
-	json_put_share(o, "idle", result->share[WALK_IDLE]);
-	json_put(o, "busy_threads", json_real(round(result->busy * 1e6) / 1e6));
-	if (result->nr_groups)
-		json_put(o, "groups", groups_json(r, result));
-	json_put(o, "lead", json_string(walk_class_text(result->lead)));
-	return o;
-}
-
-/* The functions with the most time of their own, for a flat profile. */
-static json_t *tops_json(const struct walk_report *r, const struct walk_result *result)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < result->nr_tops; i++) {
-		json_t *o = json_object();
-
-		put_function(o, r, &result->nodes[result->tops[i].node]);
-		json_put_share(o, "share_of_work", result->tops[i].of_work);
-		json_append(list, o);
-	}
-	return list;
+	return json_new(
+	    {"looks", json_u64(w->snapshots)}, {"threads", json_integer(w->threads)},
+	    {"joined", json_if(w->joined > 0, json_share(w->joined))},
+	    {"threads_left_out", json_known(w->left_out)},
+	    {"not_seen", json_if(w->left_out, json_share(w->not_seen))},
+	    {"total_ns", json_u64(w->total_ns)}, {"work", json_share(w->share[WALK_WORK])},
+	    {"run_queue", json_share(w->runqueue)}, {"sleep", json_share(w->share[WALK_SLEEP])},
+	    {"idle", json_share(w->share[WALK_IDLE])},
+	    {"busy_threads", json_real(round(w->busy * 1e6) / 1e6)},
+	    {"groups", json_unless_empty(json_list(
+			   i, w->nr_groups,
+			   group_json(r, w->groups[i].root ? &w->nodes[w->groups[i].root] : NULL,
+				      &w->groups[i])))},
+	    {"lead", json_string(walk_class_text(w->lead))});
 }
 
 static json_t *document(const struct walk_report *r, const struct output_options *opt,
-			const struct walk_result *result)
+			const struct walk_result *w)
 {
-	json_t *o = output_json_head(r->model, "descend", opt), *paths = json_array(),
+	const struct walk_node process = {.kind = WALK_PROCESS},
+			       *root = w->nr_paths ? &w->nodes[w->paths[0].frames[0]] : &process;
+	json_t *o = output_json_head(r->model, "descend", opt),
 	       *notes = json_object_get(o, "notes");
-	const struct walk_node *root =
-	    result->nr_paths ? &result->nodes[result->paths[0].frames[0]] : NULL;
-	const struct walk_node process = {.kind = WALK_PROCESS};
 	struct walk_remarks remarks;
 	char name[NAME_BYTES];
 
-	json_put(o, "function",
-		 json_text(walk_name(r, root ? root : &process, name, sizeof(name)), NAME_BYTES));
-	if (root && root->kind == WALK_FUNCTION)
-		json_put_text(o, "module", driver_module(r->names, root->function.module));
-	json_put(o, "status", json_string(walk_status(result)));
-	json_put(o, "rounds", json_integer(0));
-	json_put(o, "calls_used", json_integer(0));
-	json_put(o, "walk", walk_json(r, result));
-	json_put_share(o, "explained", result->explained);
-	for (unsigned int i = 0; i < result->nr_paths; i++)
-		json_append(paths, path_json(r, result, &result->paths[i]));
-	json_put(o, "paths", paths);
-	if (result->nr_tops)
-		json_put(o, "functions", tops_json(r, result));
-	if (result->nr_nodes)
-		json_put(o, "ftree", ftree_json(r, result));
-	walk_remarks_fill(&remarks, r, result);
+	json_add(o, {"function", json_text(walk_name(r, root, name, sizeof(name)), NAME_BYTES)},
+		 {"module", json_if(root->kind == WALK_FUNCTION,
+				    json_given(driver_module(r->names, root->function.module)))},
+		 {"status", json_string(walk_status(w))}, {"rounds", json_integer(0)},
+		 {"calls_used", json_integer(0)}, {"walk", walk_json(r, w)},
+		 {"explained", json_share(w->explained)},
+		 {"paths", json_list(i, w->nr_paths, path_json(r, w, &w->paths[i]))},
+		 /* those with the most time of their own, for a flat profile */
+		 {"functions", json_unless_empty(json_list(
+				   i, w->nr_tops,
+				   json_add(function_json(r, &w->nodes[w->tops[i].node]),
+					    {"share_of_work", json_share(w->tops[i].of_work)})))},
+		 {"ftree", json_if(w->nr_nodes, ftree_json(r, w))});
+	walk_remarks_fill(&remarks, r, w);
 	for (unsigned int i = 0; i < remarks.nr; i++)
 		json_append(notes, json_text(remarks.line[i], NAME_BYTES));
 	return o;

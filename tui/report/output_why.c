@@ -165,54 +165,40 @@ static json_t *paths_json(const struct why_told *t)
 
 static json_t *call_json(const struct why_report *r, const struct slow_list_call *c)
 {
-	json_t *o = json_object(), *missing = json_array(), *unlike = json_array();
 	char text[NOT_SEEN][TEXT_BYTES], other[DIFFERENCES][TEXT_BYTES], at[64];
-	unsigned int n = not_seen(r->names, c, text);
+	unsigned int n = not_seen(r->names, c, text), nr;
+	const struct rec_call *call = &c->call->call;
 	struct why_told t;
+	json_t *o;
 
 	if (why_told_init(&t, r->model, r->names, c)) {
 		json_fail();
-		json_decref(missing);
-		json_decref(unlike);
-		return o;
+		return json_object();
 	}
-	json_put_text(o, "op", c->op->name);
 	why_time(c->realtime_ns, at, sizeof(at));
-	if (c->realtime_ns)
-		json_put_text(o, "at", at);
-	json_put_u64(o, "start_ns", c->call->call.start_ns);
-	json_put_u64(o, "latency_ns", c->call->call.latency_ns);
-	if (c->call->missing & SLOW_BEGIN)
-		json_put(o, "at_least", json_true());
-	json_put_u64(o, "tid", c->call->call.tid);
-	if (c->call->usual_ns)
-		json_put_u64(o, "usual_ns", c->call->usual_ns);
-	json_put(o, "status", json_string(report_status(&t.report, &t.result)));
-	json_put_share(o, "explained", t.result.explained);
-	json_put(o, "paths", paths_json(&t));
-	for (unsigned int i = 0, nr = differences(&t, c, other); i < nr; i++)
-		json_append(unlike, json_string(other[i]));
-	json_put(o, "differences", unlike);
-	for (unsigned int i = 0; i < n; i++)
-		json_append(missing, json_string(text[i]));
-	json_put(o, "not_seen", missing);
+	nr = differences(&t, c, other);
+	o = json_new(
+	    {"op", json_given(c->op->name)}, {"at", json_if(c->realtime_ns, json_given(at))},
+	    {"start_ns", json_u64(call->start_ns)}, {"latency_ns", json_u64(call->latency_ns)},
+	    {"at_least", json_flag(c->call->missing & SLOW_BEGIN)}, {"tid", json_u64(call->tid)},
+	    {"usual_ns", json_known(c->call->usual_ns)},
+	    {"status", json_string(report_status(&t.report, &t.result))},
+	    {"explained", json_share(t.result.explained)}, {"paths", paths_json(&t)},
+	    {"differences", json_list(i, nr, json_string(other[i]))},
+	    {"not_seen", json_list(i, n, json_string(text[i]))});
 	why_told_release(&t);
 	return o;
 }
 
 int output_why_json(const struct why_report *r, const struct output_options *o, FILE *f)
 {
-	json_t *head = output_json_head(r->model, "why", o), *calls = json_array(), *left_out;
+	const struct slow_list_call *left = r->left_out;
+	json_t *head = output_json_head(r->model, "why", o);
 
-	for (size_t i = 0; i < r->nr; i++)
-		json_append(calls, call_json(r, r->calls[i]));
-	json_put(head, "calls", calls);
-	if (r->left_out) {
-		left_out = json_object();
-		json_put_text(left_out, "op", r->left_out->op->name);
-		json_put_u64(left_out, "latency_ns", r->left_out->call->call.latency_ns);
-		json_put(head, "left_out", left_out);
-	}
+	json_add(head, {"calls", json_list(i, r->nr, call_json(r, r->calls[i]))},
+		 {"left_out",
+		  json_if(left, json_new({"op", json_given(left->op->name)},
+					 {"latency_ns", json_u64(left->call->call.latency_ns)}))});
 	return json_write(head, JSON_LINE, f);
 }
 
