@@ -93,6 +93,20 @@ WATCHED void seek_and_read(void)
 	KEEP(block);
 }
 
+/* One cached block, and its time of access. */
+WATCHED void read_record(void)
+{
+	if (pread(file, block, BLOCK, anywhere()) != BLOCK)
+		die("pread");
+	KEEP(block);
+}
+
+static void read_at_times(void)
+{
+	read_record();
+	sleep_ns(2000000);
+}
+
 WATCHED void spawn_child(void)
 {
 	pid_t child = fork();
@@ -279,6 +293,7 @@ static const struct mode {
     {"create", nothing, nothing, store_object},
     {"queue", begin_helper, nothing, hand_over},
     {"twice", begin_direct, nothing, fetch_both},
+    {"reads", begin_file, nothing, read_at_times},
 };
 
 int main(int argc, char **argv)
