@@ -40,6 +40,30 @@ INLINE void request_send(struct pt_control *c, struct request *rq, struct pt_wai
 	WAITS_SEND(r);
 }
 
+/*
+ * The current task, which is not followed, submits a request. If it is a thread of the kernel,
+ * remember the request, so that the thread can be followed once a followed task has waited for it.
+ */
+NOINLINE struct pt_follow *submitter_follow(struct pt_control *c, struct task_struct *current,
+					    u64 key, u64 now)
+{
+	struct pt_waits_request q = {.stranger = PT_STRANGER};
+	struct pt_follow *f;
+	u32 tid = current->pid;
+
+	if (!(current->flags & FLAG_KTHREAD))
+		return 0;
+	if (c->waits.submitter[tid & (PT_SUBMITTERS - 1)] != tid) {
+		q.tid = tid;
+		bpf_map_update_elem(&waits_requests, &key, &q, BPF_ANY);
+		return 0;
+	}
+	f = follow_begin(c, current, 1, now + EXPIRES_NS);
+	if (f)
+		waits_announce(c, current, f->flags, 'R', now);
+	return f;
+}
+
 /* A request of a followed task is started, inserted or issued. */
 NOINLINE int request_follow(struct pt_control *c, struct request *rq, u32 event)
 {
@@ -49,9 +73,15 @@ NOINLINE int request_follow(struct pt_control *c, struct request *rq, u32 event)
 	struct irq_context *irq = irq_here();
 	struct pt_follow *f;
 
-	if (!q) {
+	if (q && q->stranger == PT_STRANGER)
+		return 0;
+	if (!q || q->stranger) {
 		/* what an interrupt submits is not of the task under it */
-		f = irq && irq->brackets ? 0 : follow_of(c, current);
+		if (irq && irq->brackets)
+			return 0;
+		f = follow_of(c, current);
+		if (!f)
+			f = submitter_follow(c, current, key, now);
 		if (!f)
 			return 0;
 		follow_show(c, f, current, now);
@@ -82,7 +112,9 @@ NOINLINE int request_complete(struct pt_control *c, struct request *rq)
 		if (irq->brackets || bpf_core_type_exists(btf_trace_block_io_done))
 			bracket_push(irq, IN_BLOCK, 0, key);
 	}
-	if (!q)
+	if (q && q->stranger)
+		q->stranger = PT_STRANGER_DONE;
+	if (!q || q->stranger)
 		return 0;
 	request_send(c, rq, q, REQUEST_COMPLETED, now);
 	bpf_map_delete_elem(&waits_requests, &key);

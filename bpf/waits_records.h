@@ -21,6 +21,7 @@ enum {
 	PT_PLACES = 2048,
 	PT_WAITS_OBJECTS = 4096,
 	PT_WAITS_REQUESTS = 8192,
+	PT_SUBMITTERS = 16, /* a power of two */
 	PT_WAITS_WORKS = 4096,
 	PT_HANDLERS = 4095, /* functions of timers and work items: 12 bits */
 	PT_BRACKETS = 8,    /* interrupts and the like on top of each other; a power of two */
@@ -176,7 +177,10 @@ struct pt_waits_control {
 	pt_s32 stacks_left; /* user stacks that may be sent until the collector refills this */
 	pt_u32 handlers, objects; /* numbers given so far */
 	pt_s32 samples_left;	  /* as stacks_left, of running tasks */
-	pt_u32 tries;  /* the window in which a target's thread has slept twice by a timer */
+	pt_u32 tries; /* the window in which a target's thread has slept twice by a timer */
+	/* threads of the kernel by tid % PT_SUBMITTERS: a followed task waited for their requests
+	 */
+	pt_u32 submitter[PT_SUBMITTERS];
 	pt_u64 opened; /* when the window was opened, as task_struct.start_boottime */
 	pt_u64 lost;   /* records of no CPU, tasks and stacks for which there was no room */
 };
@@ -218,7 +222,11 @@ struct pt_follow {
 struct pt_waits_request {
 	pt_u64 start;
 	pt_u32 tid, object;
+	pt_u32 stranger; /* enum pt_stranger: its submitter, a thread of the kernel, is not followed
+			  */
+	pt_u32 spare;
 };
+enum pt_stranger { PT_STRANGER_NONE = 0, PT_STRANGER, PT_STRANGER_DONE /* it has completed */ };
 
 /* Identifies an object: an inode's address may be used again, its number hardly at the same time.
  */

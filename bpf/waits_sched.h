@@ -299,6 +299,15 @@ INLINE bool is_newcomer(struct pt_control *c, struct pt_follow *by)
 	return by && by->wakes <= 1 && by->start > c->waits.opened;
 }
 
+/* A followed task waited for this request: follow its submitter from the next one on. */
+INLINE void submitter_want(struct pt_control *c, u64 key)
+{
+	struct pt_waits_request *q = bpf_map_lookup_elem(&waits_requests, &key);
+
+	if (q && q->stranger)
+		c->waits.submitter[q->tid & (PT_SUBMITTERS - 1)] = q->tid;
+}
+
 NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wakee)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -314,6 +323,8 @@ NOINLINE int waits_woken(void *ctx, struct pt_control *c, struct task_struct *wa
 	}
 	now = bpf_ktime_get_ns();
 	brackets_read(c, &b, now);
+	if ((b.word & 0xf000) == IN_BLOCK << 12)
+		submitter_want(c, b.cause);
 	/* what an interrupt wakes says nothing about the task under it; a packet that a task
 	 * delivers itself does */
 	if (current->pid && current != wakee && !b.hard && (!b.soft || b.network))

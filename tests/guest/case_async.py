@@ -27,6 +27,8 @@ def reader():
     for path in document["paths"]:
         if path["cause"]["kind"] == "io":
             equal("what it waits for", (path["cause"]["wait"], path["cause"]["name"]), ("waiting for the journal", "/mnt/file"))
+            for requests in path.get("block_requests", []):  # those of the journal's thread, once it is followed
+                equal("what they do", requests.get("operation"), "write")
 
 
 @live("the other side, without a process: the commit waits until what it has submitted is on the disk")
