@@ -118,6 +118,28 @@ def twins():
 SLOWER_DISK = ("-D", "64M,throttling.iops-total=60")
 
 
+def kernel_lines(document):
+    """Of each path of each part, largest first: the functions of the kernel that stacks have shown below it, with their shares."""
+    paths = [path for part in document.get("parts", [document]) for path in part["paths"]]
+    lines = [[(frame["function"], round(frame["share"], 3)) for frame in path.get("in_kernel", [])] for path in paths]
+    print("# causes: %s; in the kernel: %s" % ([path["cause"] for path in paths], lines), flush=True)
+    return lines
+
+
+def in_order(functions, line):
+    """True if these functions stand in this line one below the other, and none has more of the time than the one before."""
+    at = [i for function in functions for i, (name, _) in enumerate(line) if name.split(".")[0] == function]
+    shares = [share for _, share in line]
+    return len(at) == len(functions) and at == sorted(at) and shares == sorted(shares, reverse=True)
+
+
+@live("stat() of a file far down: the path walk, in five functions of the kernel with their shares, by samples")
+def stat():
+    levels = "syscall:newfstatat", "vfs_fstatat", "vfs_statx", "filename_lookup", "path_lookupat"
+    lines = kernel_lines(descend_paths("stat", "look_up"))
+    check(any(in_order(levels, line) for line in lines), "the levels of a path walk: %s" % lines)
+
+
 @live("entries of directories that are not in the page cache: down to io_schedule")
 def list_cold():
     expect(descend_paths("list", "syscall:getdents64 --slowest 2", options=SLOWER_DISK), "iterate_dir", "ext4_readdir", "ext4_htree_fill_tree",
