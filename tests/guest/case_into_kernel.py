@@ -183,6 +183,14 @@ def seek_apart():
           "the first path: %s" % document["paths"][0])
 
 
+@live("a kernel on which no call in the kernel can be timed (6.1): stacks tell the way to the journal's commit below fsync()")
+def older_kernel_by_stacks():
+    document = descend_paths("sync", "store_record", options=SLOW_DISK + older_kernel())
+    lines = kernel_lines(document)
+    check(any(in_order(("syscall:fsync", "ext4_sync_file", "jbd2_log_wait_commit"), line) for line in lines), "by stacks: %s" % lines)
+    check("ext4_sync_file" not in timed(document["ftree"]), "nothing below the system call is timed: %s" % timed(document["ftree"]))
+
+
 @case("whoever kills peaktop in a descent into the kernel: no probe stays there")
 def killed():
     status, out, err = guest(
