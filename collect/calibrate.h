@@ -24,8 +24,8 @@ struct probe_cost {
 	uint32_t system_call, context_switch, minor_fault; /* on this host without probes */
 	uint32_t read_fault; /* a page fault for which no page has to be cleared */
 	uint32_t tick;	     /* period of the kernel's clock; 0: not known */
-	uint32_t slice; /* what the scheduler gives a task before it looks for another; 0: not
-			   known */
+	uint32_t slice;	     /* what the scheduler gives a task before it looks for another; 0: not
+				known */
 };
 
 /* Measure c->cost, before anything is armed. Returns 0, or a negative errno if no helper can
