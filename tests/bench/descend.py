@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a descent costs and how fast it answers, in one run.
 
-    descend.py [answers|throughput|loops|decisions]...
+    descend.py [answers|throughput|loops|decisions|curve|syscalls]...
 
-The target is descents.c: one call of twenty is slow, at the end of a chain. Every 50 ms it says how many calls there were.
+The target is descents.c: one call of twenty is slow, at the end of a chain. Every 50 ms it says how many calls there were. Of `syscalls`
+it is syscall_rate.c, in a guest whose kernel has kprobes and whose clock counts instructions, so that its figures do not depend on the host.
+It has one CPU: with two the clock would count those of both.
 A table an item, then a line for each expectation. Exit status 1 if one is not met. B or PEAKTOP: another build.
 """
 import glob
@@ -14,6 +16,7 @@ from bench import *
 
 DESCENTS = os.path.join(BENCH, "descents")
 RUNS = int(os.environ.get("ROUNDS", "3"))
+RATE = int(os.environ.get("RATE", "100000"))  # of system calls in the guest; without KVM a busy host needs ten minutes for a row of these
 MOMENT = 5  # lines of the target: 250 ms, as long as a person notices
 
 
@@ -154,8 +157,77 @@ def decisions():
             document["calls_used"], document["cost"]["hits"], "%.1f" % (document["cost"]["ns"] / 1e6))
 
 
+# A load and a process beside it that nobody asks about: the numbers of their lines so far, before the descent, after it and later.
+BESIDE = """
+%s >/tmp/a & a=$!
+%s >/tmp/b & b=$!
+await() { while [ $(wc -l </tmp/a) -lt $1 ] || [ $(wc -l </tmp/b) -lt $1 ]; do kill -0 $a && kill -0 $b || exit 9; sleep 0.1; done; }
+mark() { echo mark $(wc -l </tmp/a) $(wc -l </tmp/b); }
+await 10; mark
+await 30; mark
+peaktop descend -p $a -f serve --json --timeout 20 %s >/tmp/document
+mark
+n=$(wc -l </tmp/a); await $((n + 20)); mark
+kill $a $b; cat /tmp/document
+for p in a b; do sed "s/^/$p /" /tmp/$p; done
+"""
+SEVERAL = 3  # times the budget of a minute that a descent may borrow
+
+
+def price(lines):
+    """CPU time of a call, ns."""
+    return (lines[-1][1] - lines[0][1]) / max(lines[-1][0] - lines[0][0], 1)
+
+
+def in_guest(load, *options):
+    """A descent in a guest. Its document, its seconds, and of the load and of the one beside it: the CPU time of a call meanwhile, as a
+    multiple of that before and after, and the seconds of CPU that were lost."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guest"))
+    from case_doctor import guest
+    status, out, err = guest("sh", "-c", BESIDE % (load, load, " ".join(options)), options=("-n", "-c", "1"),
+                             files=[PEAKTOP + ":/bin/peaktop"] + [os.path.join(BENCH, f) + ":/bin/" + f for f in ("descents", "syscall_rate")])
+    check(status == 0, "status %d: %s" % (status, (err or out)[:300]))
+    marks = [[int(x) for x in m.split()] for m in re.findall(r"^mark (.*)$", out, re.M)]
+    lost = []
+    for i, name in enumerate("ab"):
+        lines = [[int(x) for x in m.split()] for m in re.findall(r"^%s (\d+ \d+ \d+)$" % name, out, re.M)]
+        before, during, after = (lines[marks[k][i] - 1:marks[k + 1][i]] for k in range(3))
+        alone = (price(before) + price(after)) / 2
+        span = (during[-1][2] - during[0][2]) / 1e9
+        lost.append((price(during) / alone, (during[-1][1] - during[0][1]) / 1e9 * (1 - alone / price(during))))
+    return json.loads(re.search(r"^\{.*$", out, re.M).group()), span, lost
+
+
+BESIDE_HEADS = ("options", "status", "calls used", "for, s", "target: CPU time of a call, times", "lost, s", "the other: times", "lost, s")
+
+
+def measure_in_guest(load, percent, *options):
+    """A row, and two expectations."""
+    name = " ".join(("--max-overhead", str(percent), *options))
+    document, span, (own, other) = in_guest(load, "--max-overhead", str(percent), *options)
+    row(name, document["status"], document["calls_used"], "%.1f" % span, "%.3f" % own[0], "%.3f" % own[1], "%.4f" % other[0], "%.3f" % other[1])
+    # a minute's budget may be used at once
+    allowed = SEVERAL * percent / 100 * max(span, 60 / SEVERAL)
+    expect("%s: the target loses at most %.2f s" % (name, allowed), own[1] <= allowed, "%.3f s" % own[1])
+    expect("%s: another process loses less than 1%% of a minute" % name, other[1] < 0.6, "%.3f s" % other[1])
+
+
+def curve():
+    title("Cost over decision_ops, 20,000 calls a second, depth 4 (DARC, figure 11), in a guest")
+    table(*BESIDE_HEADS)
+    for ops in (20, 200, 2000, 20000, 60000):
+        measure_in_guest("descents 4 20000", 1, "--decision-ops", str(ops))
+
+
+def syscalls():
+    title("A descent below a system call that two processes make %d times a second each, in a guest" % RATE)
+    table(*BESIDE_HEADS)
+    for percent, options in ((10, ()), (1, ()), (10, ("--decision-ops", "20000"))):
+        measure_in_guest("syscall_rate %d 64" % RATE, percent, *options)
+
+
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["answers", "throughput", "loops", "decisions"]
+    wanted = sys.argv[1:] or ["answers", "throughput", "loops", "decisions", "curve", "syscalls"]
     print("Linux %s, %d CPUs, load %.1f" % (os.uname().release, os.cpu_count(), os.getloadavg()[0]))
     try:
         for name in wanted:

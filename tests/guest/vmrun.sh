@@ -13,6 +13,7 @@
 #   -e VAR=VALUE   environment    -C DIR  working directory (/)
 #   -k KERNEL      package name without "linux-image-" (the default is printed by -K, which downloads it)
 #   -a ARGUMENT   of the kernel's command line
+#   -n             the guest's clock counts its instructions, 1 ns each: its times do not depend on the host's load
 #   -m MB (1024)   -c CPUS (2)    -t SECONDS (120)    -v  the guest's console on standard error
 #
 # Status: the command's (128 + n for signal n); 124 out of time; 125 no guest: set-up, panic, no report.
@@ -21,7 +22,7 @@
 set -u -o pipefail
 
 cache=${VMRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/peaktop-vmrun}
-kernel= kernel_arguments= disk= disk_options= out_dir= directory=/ memory=1024 cpus=2 limit=120 verbose= fetch_only=
+kernel= kernel_arguments= disk= disk_options= out_dir= directory=/ memory=1024 cpus=2 limit=120 verbose= fetch_only= clock=()
 files=() modules=() environment=()
 
 die() {
@@ -30,7 +31,7 @@ die() {
 }
 usage() { sed -n '4,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
 
-while getopts 'i:M:D:o:e:C:k:a:m:c:t:vKh' option; do
+while getopts 'i:M:D:o:e:C:k:a:m:c:t:nvKh' option; do
 	case $option in
 	i) files+=("$OPTARG") ;;
 	M) modules+=("$OPTARG") ;;
@@ -43,6 +44,7 @@ while getopts 'i:M:D:o:e:C:k:a:m:c:t:vKh' option; do
 	m) memory=$OPTARG ;;
 	c) cpus=$OPTARG ;;
 	t) limit=$OPTARG ;;
+	n) clock=(-icount shift=0) ;;
 	v) verbose=1 ;;
 	K) fetch_only=1 ;;
 	h) usage && exit 0 ;;
@@ -249,7 +251,7 @@ reader_err=$!
 # One thread for all CPUs: with several, qemu 7.2 goes on running translations of code that the kernel has
 # patched meanwhile, and the guest dies within seconds of attaching probes. On a busy host a tick may be late: without
 # no_timer_check the kernel takes the timer for broken and panics while it boots.
-timeout -k 5 "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp "$cpus" -m "$memory" \
+timeout -k 5 "$limit" qemu-system-x86_64 -accel tcg,thread=single -cpu max ${clock[@]+"${clock[@]}"} -smp "$cpus" -m "$memory" \
 	-nodefaults -no-user-config -display none -no-reboot -serial "file:$work/console" "${devices[@]}" \
 	-kernel "$cache/$kernel/vmlinux" -initrd "$work/initrd" \
 	-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off no_timer_check$kernel_arguments" </dev/null >/dev/null 2>"$work/qemu" &
