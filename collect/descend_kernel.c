@@ -2,7 +2,8 @@
 /*
  * The call sites of a descent that are in functions of the kernel: a kprobe at the call instruction
  * and one at the return address. Every task of the host that passes there pays for them, so they
- * have a credit of the host beside the budget of the targets. They are attached while calls of f0
+ * have a credit of the host beside the budget of the targets, and one for what tasks that are no
+ * targets pay, whatever the user allows for the targets. They are attached while calls of f0
  * are watched. Calls that begin while not all of them are attached carry no epoch, and do not
  * count.
  */
@@ -19,6 +20,7 @@ enum {
 	MOST_CREDIT_NS = 20000000, /* of all CPUs */
 	START_CREDIT_NS = 4000000, /* for hits, beside what attaching costs */
 	SHARE = 2,		   /* of the host's budget; f0 has the other half */
+	OTHERS_PART = 100,	   /* tasks that are no targets pay at most 1/100 of all CPUs */
 	CHECK_NS = 50000000,
 	PAUSE_NS = 60000000,
 	IDLE_NS = 500000000,
@@ -251,9 +253,19 @@ void descend_kernel_detach(struct collector *c)
 		detach(c, c->descent);
 }
 
-void descend_kernel_begin(struct descent_arming *d)
+/* Hits of probes in the kernel by tasks that are no targets. */
+static uint64_t others_hits(struct collector *c)
 {
-	d->kernel_ns = START_CREDIT_NS;
+	uint64_t n[PT_COUNTERS];
+
+	kernel_side_counters(c->kernel, n);
+	return n[PT_HIT_KERNEL_OTHER];
+}
+
+void descend_kernel_begin(struct collector *c, struct descent_arming *d)
+{
+	d->kernel_ns = d->others_ns = START_CREDIT_NS;
+	d->others_hits = others_hits(c);
 	d->kernel_looked_ns = d->kernel_f0_ns = now_ns();
 }
 
@@ -268,6 +280,19 @@ static int64_t credit_needed(const struct descent_arming *d)
 	return ns;
 }
 
+static void others_credit_turn(struct collector *c, struct descent_arming *d, uint64_t wall)
+{
+	const uint64_t hits = others_hits(c), most = wall / OTHERS_PART,
+		       given = (uint64_t)budget_of(c, wall);
+
+	d->others_ns += (int64_t)((given < most ? given : most) / SHARE *
+				  kernel_side_control(c->kernel)->nr_cpus);
+	d->others_ns -= (int64_t)((hits - d->others_hits) * c->cost.kernel);
+	d->others_hits = hits;
+	if (d->others_ns > MOST_CREDIT_NS || budget_is_unlimited(c))
+		d->others_ns = MOST_CREDIT_NS;
+}
+
 static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t now)
 {
 	int64_t needed = credit_needed(d), most = needed > MOST_CREDIT_NS ? needed : MOST_CREDIT_NS;
@@ -279,6 +304,7 @@ static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t 
 	d->kernel_ns -= (int64_t)descend_sites_spending(c, true);
 	if (d->kernel_ns > most || budget_is_unlimited(c))
 		d->kernel_ns = most;
+	others_credit_turn(c, d, wall);
 }
 
 /* True if f0 is measured, or was a short time ago: it is in bursts, and these sites are slow to
@@ -301,7 +327,7 @@ static bool f0_is_on(struct collector *c, struct descent_arming *d, uint64_t now
  */
 static bool is_over(const struct collector *c, const struct descent_arming *d)
 {
-	return d->kernel_ns < 0 || budget_left(c) < -budget_of(c, IDLE_NS);
+	return d->kernel_ns < 0 || d->others_ns < 0 || budget_left(c) < -budget_of(c, IDLE_NS);
 }
 
 static bool may_attach(const struct collector *c, const struct descent_arming *d, uint64_t now)
@@ -311,7 +337,7 @@ static bool may_attach(const struct collector *c, const struct descent_arming *d
 	/* until the probes of the last set are removed the kernel makes who attaches others wait */
 	return attach_is_settled() && attach_batches_are_over() &&
 	       now - d->kernel_since_ns > PAUSE_NS && budget_left(c) > 0 &&
-	       d->kernel_ns >= credit_needed(d);
+	       d->kernel_ns >= credit_needed(d) && d->others_ns >= START_CREDIT_NS;
 }
 
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now)
