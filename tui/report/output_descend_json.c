@@ -234,7 +234,8 @@ static json_t *path_json(const struct descend_report *report, const struct desce
 	    {"share", json_share(p->share)}, {"cause", cause_json(d, p)},
 	    {"evidence", json_string(evidence_text(p->evidence))}, {"frames", frames},
 	    {"siblings", json_list(i, p->nr_siblings, sibling_json(d, &r->nodes[p->siblings[i]]))},
-	    {"in_kernel", json_if(p->nr_deep, json_list(i, p->nr_deep, kernel_frame_json(d, p, i)))},
+	    {"in_kernel",
+	     json_if(p->nr_deep, json_list(i, p->nr_deep, kernel_frame_json(d, p, i)))},
 	    {"samples", json_if(p->nr_below, report_below_json(d, p))});
 	report_put_waits(o, report, r, p);
 	return o;
