@@ -405,6 +405,13 @@ static void add_up(struct descent_result *r)
 	r->explained = sum > 1 ? 1 : sum;
 }
 
+void result_add_up(struct builder *b)
+{
+	qsort(b->r->paths, b->r->nr_paths, sizeof(*b->r->paths), by_share);
+	leave_out_small_paths(b->r);
+	add_up(b->r);
+}
+
 int descent_result(const struct descent *d, struct descent_result *out)
 {
 	const struct totals *t;
@@ -437,9 +444,7 @@ int descent_result(const struct descent *d, struct descent_result *out)
 		join_paths(&b);
 	}
 	if (!b.err) {
-		qsort(out->paths, out->nr_paths, sizeof(*out->paths), by_share);
-		leave_out_small_paths(out);
-		add_up(out);
+		result_add_up(&b);
 		result_judge(&b);
 	}
 	free(b.index);

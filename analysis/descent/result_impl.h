@@ -151,6 +151,13 @@ const struct blocked_node *result_blocked_at(const struct descent *d, uint32_t n
 /* Adds the paths of all root cause candidates, as they are now. */
 void result_add_paths(struct builder *b);
 /*
+ * Adds the paths of a callee that is no root cause candidate, such as one that few of the calls
+ * make. They end in this callee, which was not measured further. Returns false if there are none.
+ */
+bool result_add_unfollowed(struct builder *b, uint32_t node);
+/* result.c: sorts the paths, drops those that are too small, and adds up their shares. */
+void result_add_up(struct builder *b);
+/*
  * verdict.c: computes the missing shares, checks the figures, and sets the status. Call this after
  * sorting the paths.
  */

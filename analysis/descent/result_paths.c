@@ -381,6 +381,22 @@ static void add_preempted(struct builder *b, double ns, uint64_t votes)
 	}
 }
 
+bool result_add_unfollowed(struct builder *b, uint32_t node)
+{
+	unsigned int before = b->r->nr_paths;
+	struct own_times own;
+	double part;
+
+	fnode_own_times(b->d, node, &own);
+	part = (own.self + own.blocked) * CAUSE_PART / 100;
+	memset(&b->faults, 0, sizeof(b->faults));
+	if (own.self > part)
+		add_self(b, node, &own);
+	if (own.blocked > part)
+		add_blocked(b, node, &own);
+	return b->r->nr_paths > before;
+}
+
 static void add_host_times(struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);

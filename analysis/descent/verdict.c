@@ -11,6 +11,10 @@
 #define EXPLAINED_LEAST 0.6
 /* A missing callee with this share of the time is named in the answer. */
 #define WORTH_A_NAME 0.05
+/* A missing callee is followed if it takes so many times as long as the program's largest path. */
+#define MISSING_LEADS 2
+/* Only if the host has this share of the time: else too little is explained, which is said. */
+#define HOST_LEADS 0.5
 /* Tolerance for rounding, and for means over slightly different calls. */
 #define SLACK 1.02
 /* A path with this share of the program's time must be followed to its end. */
@@ -176,6 +180,36 @@ static void find_missing(struct builder *b)
 }
 
 /*
+ * Adds paths for a missing callee that takes much longer than every path of the program: without
+ * them, an answer that names the host first would name a smaller part as the program's own. Returns
+ * true if it has added any.
+ */
+static bool follow_missing(struct builder *b)
+{
+	struct descent_result *r = b->r;
+
+	if (host_share(b) < HOST_LEADS)
+		return false;
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		if (!cause_of_host(r->paths[i].cause.kind) &&
+		    r->paths[i].share * MISSING_LEADS >= r->missing.largest_share)
+			return false;
+	return r->missing.largest && result_add_unfollowed(b, r->nodes[r->missing.largest].node);
+}
+
+/* Computes what the paths name, and what is missing. */
+static void add_up_named(struct builder *b)
+{
+	struct descent_result *r = b->r;
+
+	r->missing = (struct descent_missing){0};
+	r->named = 0;
+	for (unsigned int i = 0; i < r->nr_paths; i++)
+		r->named += named_share(b->d, r, &r->paths[i]);
+	find_missing(b);
+}
+
+/*
  * Computes the confidence intervals: of the mean latency from the spread of the n calls; of the
  * explained share as if each call were either explained or not (Wilson score interval).
  */
@@ -220,7 +254,14 @@ static bool explains_enough(const struct builder *b)
 	const struct descent_result *r = b->r;
 	double host = sum_of(r, cause_of_host), program = r->named - host,
 	       of_program = 1 - fmax(host, host_share(b));
+	const struct descent_path *own = r->paths, *end = own + r->nr_paths;
 
+	while (own < end && cause_of_host(own->cause.kind))
+		own++;
+	if (own < end && own->share >= WORTH_A_NAME && named_share(b->d, r, own) <= 0)
+		return false;
+	if (r->missing.other > fmax(program, WORTH_A_NAME))
+		return false;
 	if (r->named < EXPLAINED_LEAST || !r->nr_paths || r->expected_ns ||
 	    named_share(b->d, r, &r->paths[0]) <= 0)
 		return false;
@@ -285,9 +326,11 @@ void result_judge(struct builder *b)
 	struct descent_result *r = b->r;
 	uint64_t wall = b->d->last_end_ns - b->d->first_start_ns;
 
-	for (unsigned int i = 0; i < r->nr_paths; i++)
-		r->named += named_share(b->d, r, &r->paths[i]);
-	find_missing(b);
+	add_up_named(b);
+	if (follow_missing(b)) {
+		result_add_up(b);
+		add_up_named(b);
+	}
 	if (r->refused[0] ||
 	    descent_contradicts(r, &b->d->ask, wall, r->refused, sizeof(r->refused)))
 		drop_paths(r);

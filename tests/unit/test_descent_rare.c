@@ -255,6 +255,46 @@ static void test_own_time_of_one_call(void **state)
 	bench_end(&b);
 }
 
+/*
+ * The host has most of the time. Each call spends a little in a; b waits so long in one call of 20
+ * that it takes most of the program's own time, but wins few votes.
+ */
+static void test_the_largest_own_part_is_rare(void **state)
+{
+	struct record ask = ask_record(false);
+	struct descent_result r;
+	struct bench b;
+
+	bench_begin(&b);
+	site(&b, '0', 'a');
+	site(&b, '0', 'b');
+	ask.descent.high_ns = 1000 * MS;
+	assert_int_equal(feed(&b, &ask), 0);
+	act(&b);
+	profile(&b, 100, 10 * MS);
+	for (int i = 0; i < 100 && !b.done; i++) {
+		uint64_t in_b = i % 20 == 7 ? 25 * MS : 0;
+
+		b.call.runqueue_ns = 9 * MS;
+		b.call.blocked_ns = in_b;
+		stack(&b, "a", 400 * US, NULL);
+		if (in_b) {
+			stack(&b, "b", in_b, &on_disk);
+			CALL(&b, 9500 * US + in_b, P("a", 400 * US), P("b", in_b, .blocked = in_b));
+		} else {
+			CALL(&b, 9500 * US, P("a", 400 * US));
+		}
+	}
+	assert_int_equal(descent_result(b.d, &r), 0);
+	assert_true(r.nr_paths >= 2);
+	assert_int_equal(r.paths[0].cause.kind, CAUSE_RUN_QUEUE);
+	assert_int_equal(r.paths[1].cause.kind, CAUSE_IO);
+	assert_int_equal(r.paths[1].nr_frames, 2);
+	assert_int_equal(r.missing.largest, 0);
+	descent_result_release(&r);
+	bench_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +307,7 @@ int main(void)
 	    cmocka_unit_test(test_who_calls_the_kernel_may_be_busy),
 	    cmocka_unit_test(test_own_time_of_all_calls),
 	    cmocka_unit_test(test_own_time_of_one_call),
+	    cmocka_unit_test(test_the_largest_own_part_is_rare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
