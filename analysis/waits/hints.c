@@ -39,6 +39,7 @@ static const struct {
     {"exc_page_fault", HINT_PAGE},
     {"asm_exc_page_fault", HINT_PAGE},
     {"do_user_addr_fault", HINT_PAGE},
+    {"handle_userfault", HINT_PROVIDED},
     {"do_swap_page", HINT_SWAP},
     {"swapin_", HINT_SWAP},
     {"swap_cluster_readahead", HINT_SWAP},

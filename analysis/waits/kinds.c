@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
+#include "analysis/base/array.h"
 #include "analysis/base/futex.h"
 
 #define KIND(text_, cause_, account_, time_)                                                       \
@@ -68,6 +69,9 @@ const struct wait_kind_info *wait_kind_info(enum wait_kind kind)
 	    [WAIT_FILE] = KIND("waiting for I/O", IO, IO_QUEUE, WORK),
 	    [WAIT_DEVICE] = KIND("waiting for a device", IO, HARDWARE, WORK),
 	    [WAIT_PAGE] = KIND("waiting for a page of a file", PAGE_FAULT, PAGE_FAULT, WORK),
+	    [WAIT_PROVIDED_PAGE] =
+		KIND("waiting for a page that another thread has to provide (userfaultfd)",
+		     PAGE_FAULT, OTHER_PATH, WORK),
 	    [WAIT_HUGE_PAGE] =
 		KIND("waiting while the kernel makes huge pages", HUGE_PAGE, PAGE_FAULT, WORK),
 	    [WAIT_SWAP] = KIND("reading pages back from swap", SWAP, PAGE_FAULT, WORK),
@@ -327,18 +331,22 @@ static enum wait_kind kind_of_lock(const struct wait_facts *f)
 /* What the kernel does for the thread says more than what was called. WAIT_UNKNOWN: nothing. */
 static enum wait_kind kind_of_kernel_work(const struct wait_facts *f)
 {
-	if (f->hints & HINT_THROTTLED)
-		return WAIT_THROTTLED;
-	if (f->hints & HINT_RECLAIM)
-		return WAIT_RECLAIM;
-	if (f->hints & HINT_COMPACTION)
-		return WAIT_COMPACTION;
-	if (f->hints & HINT_SWAP)
-		return WAIT_SWAP;
-	if (f->hints & HINT_GRACE)
-		return WAIT_GRACE;
-	if (f->hints & HINT_FLUSH)
-		return WAIT_FLUSH;
+	static const struct {
+		uint32_t hint;
+		enum wait_kind kind;
+	} works[] = {
+	    {HINT_THROTTLED, WAIT_THROTTLED},
+	    {HINT_RECLAIM, WAIT_RECLAIM},
+	    {HINT_COMPACTION, WAIT_COMPACTION},
+	    {HINT_SWAP, WAIT_SWAP},
+	    {HINT_PROVIDED, WAIT_PROVIDED_PAGE},
+	    {HINT_GRACE, WAIT_GRACE},
+	    {HINT_FLUSH, WAIT_FLUSH},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
+		if (f->hints & works[i].hint)
+			return works[i].kind;
 	if (f->syscall != SYS_futex && (f->contends || f->hints & HINT_LOCK))
 		return kind_of_lock(f);
 	if (f->hints & HINT_JOURNAL && !f->kernel_thread)

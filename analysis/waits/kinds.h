@@ -43,7 +43,8 @@ enum wait_kind {
 	WAIT_TERMINAL,
 	WAIT_FILE,
 	WAIT_DEVICE,
-	WAIT_PAGE, /* a page fault that reads a file */
+	WAIT_PAGE,	    /* a page fault that reads a file */
+	WAIT_PROVIDED_PAGE, /* a page fault that a program serves: userfaultfd */
 	WAIT_HUGE_PAGE,
 	WAIT_SWAP,
 	WAIT_WRITEBACK, /* until dirty pages are written */
@@ -187,6 +188,7 @@ enum wait_hint {
 	HINT_SUBMIT = 1 << 28, /* hands requests for I/O to a device */
 	HINT_OWNED = 1 << 29,  /* the lock has an owner that can be read */
 	HINT_CHILD = 1 << 30,  /* tells its parent that it has ended, by a signal and otherwise */
+	HINT_PROVIDED = 1u << 31, /* in a page fault that a program serves */
 };
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */

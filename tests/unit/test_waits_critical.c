@@ -373,6 +373,7 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_flock}, WAIT_FILE_LOCK},
 	    {{.syscall = -1, .in_fault = true}, WAIT_PAGE},
 	    {{.syscall = SYS_mmap, .hints = HINT_PAGE | HINT_IO}, WAIT_PAGE},
+	    {{.syscall = SYS_read, .hints = HINT_PAGE | HINT_PROVIDED}, WAIT_PROVIDED_PAGE},
 	    {{.syscall = SYS_unlink, .hints = HINT_IO}, WAIT_FILE},
 	    {{.syscall = SYS_unlink}, WAIT_OTHER},
 	    {{.syscall = -1, .hints = HINT_PAGE | HINT_SWAP}, WAIT_SWAP},
