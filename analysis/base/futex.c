@@ -3,6 +3,16 @@
 
 #include <linux/futex.h>
 
+/*
+ * True if the word names a thread and says that others wait: the kernel defines this form for
+ * robust mutexes and for those with priority inheritance, and musl uses it for all mutexes. All
+ * bits are set by no thread number, but by semaphores of musl.
+ */
+static bool has_owner(uint32_t word)
+{
+	return word & FUTEX_WAITERS && word & FUTEX_TID_MASK && word != UINT32_MAX;
+}
+
 bool futex_is_lock(uint64_t operation, uint32_t value)
 {
 	switch (operation & FUTEX_CMD_MASK) {
@@ -10,9 +20,9 @@ bool futex_is_lock(uint64_t operation, uint32_t value)
 	case FUTEX_LOCK_PI2:
 		return true;
 	case FUTEX_WAIT:
-		return value == 2;
+		return value == 2 || has_owner(value);
 	case FUTEX_WAIT_BITSET:
-		return value == 2 || value == 3;
+		return value == 2 || value == 3 || has_owner(value);
 	default:
 		return false;
 	}

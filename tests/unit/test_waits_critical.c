@@ -346,6 +346,10 @@ static void test_kinds(void **state)
 	    {{.syscall = SYS_wait4}, WAIT_CHILD},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT | 128, 2}}, WAIT_LOCK},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_LOCK_PI, 0}}, WAIT_LOCK},
+	    /* a robust mutex; the value alone, and that of a semaphore of musl, are none */
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT, FUTEX_WAITERS | 4711}}, WAIT_LOCK},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT, FUTEX_WAITERS}}, WAIT_CONDITION},
+	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT, UINT32_MAX}}, WAIT_CONDITION},
 	    /* a read-write lock of the C library: descents call this a lock, too */
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET | 128, 3}}, WAIT_LOCK},
 	    {{.syscall = SYS_futex, .args = {1, FUTEX_WAIT_BITSET, 4711}, .for_thread = true},
