@@ -235,6 +235,9 @@ static void function_read(struct reading *r, const char *name)
 		if (begins(name, functions[i].prefix))
 			r->hints |= functions[i].hint;
 	}
+	/* who polls a signalfd is told of an event: the signal itself does not wake it */
+	if (begins(name, "ep_poll_callback") || begins(name, "pollwake"))
+		r->hints &= ~(uint32_t)HINT_SIGNAL;
 	if (r->hints & HINT_LOCK && !locked) {
 		r->hints |= hint_of_lock(r->caller);
 		r->wants = r->caller;

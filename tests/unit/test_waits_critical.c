@@ -413,6 +413,8 @@ static void test_kinds(void **state)
 	assert_int_equal(wait_hints("asm_exc_page_fault;handle_mm_fault;io_schedule"),
 			 HINT_PAGE | HINT_IO);
 	assert_int_equal(wait_hints(""), 0);
+	assert_int_equal(wait_hints("__send_signal_locked;signal_wake_up_state"), HINT_SIGNAL);
+	assert_int_equal(wait_hints("__send_signal_locked;__wake_up;ep_poll_callback"), 0);
 	assert_int_equal(wait_hints("exit_to_user_mode_loop;get_signal;schedule"), HINT_FREEZER);
 	assert_int_equal(wait_hints("get_signal;do_group_exit;do_exit;schedule"), 0);
 	assert_int_equal(wait_hints_of(spins, 4, &wants),
