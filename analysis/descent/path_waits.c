@@ -370,3 +370,104 @@ uint32_t path_waits_largest(const struct waits_chains *chains)
 	}
 	return best;
 }
+
+/*
+ * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
+ * chain it is.
+ */
+uint32_t path_waits_innermost(const struct waits_chains *c, uint32_t node)
+{
+	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
+		node = c->nodes[node].parent;
+	return c->nodes[node].parent == node ? c->nr : node;
+}
+
+/* Does the chain that ends at `node` go through a task of this name first? `first` NULL: any. */
+static bool goes_through(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	while (first && c->nodes[c->nodes[node].parent].parent != c->nodes[node].parent)
+		node = c->nodes[node].parent;
+	return !first || !strcmp(c->nodes[node].layer.comm, first);
+}
+
+/* A thread of the kernel without work is awaited by nobody: what gives it work next is. */
+static bool is_idle_worker(const struct waits_layer *l)
+{
+	return l->state == CHAIN_SLEEP && l->kind == WAIT_KERNEL_IDLE;
+}
+
+/* Does the chain end at a device, without a task between that works? */
+static bool waits_for_device(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	uint32_t task = path_waits_innermost(c, node);
+
+	return c->nodes[node].layer.state == CHAIN_IO && c->nodes[node].self_ns &&
+	       (task == c->nr || is_idle_worker(&c->nodes[task].layer)) &&
+	       goes_through(c, node, first);
+}
+
+/*
+ * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
+ * says nothing about its work, or had none.
+ */
+uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const char *first)
+{
+	uint32_t task = path_waits_innermost(c, node);
+
+	return task < c->nr &&
+		       (c->nodes[task].layer.state == CHAIN_RUNNABLE ||
+			is_idle_worker(&c->nodes[task].layer) || !goes_through(c, node, first))
+		   ? c->nr
+		   : task;
+}
+
+/* The function in which a task was; {0} if its stack is not known. */
+struct rec_code path_waits_function(const struct waits_layer *l)
+{
+	const struct rec_frame *f =
+	    l->user && l->user->nr_frames ? &l->user->frames[l->user->nr_frames - 1] : NULL;
+
+	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
+}
+
+/* True if two tasks did the same: threads that are started for each call have different numbers. Of
+ * most runs it is not known where they were. */
+bool path_waits_alike(const struct waits_layer *a, const struct waits_layer *b)
+{
+	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
+	       !strcmp(a->comm, b->comm) &&
+	       (a->state == CHAIN_RUN ? a->notes == b->notes
+				      : code_equal(path_waits_function(a), path_waits_function(b)));
+}
+
+/*
+ * What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
+ * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time,
+ * as if a device works for most of it.
+ */
+struct path_doing path_waits_most(const struct waits_chains *c, const char *first)
+{
+	struct path_doing best = {.node = c->nr};
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		uint32_t task = c->nodes[i].self_ns ? path_waits_awaited(c, i, first) : c->nr,
+			 other;
+		uint64_t ns = 0;
+
+		if (waits_for_device(c, i, first))
+			all += c->nodes[i].self_ns;
+		if (task == c->nr)
+			continue;
+		all += c->nodes[i].self_ns;
+		for (uint32_t k = 0; k < c->nr; k++) {
+			other = c->nodes[k].self_ns ? path_waits_awaited(c, k, first) : c->nr;
+			if (other < c->nr &&
+			    path_waits_alike(&c->nodes[task].layer, &c->nodes[other].layer))
+				ns += c->nodes[k].self_ns;
+		}
+		if (ns > best.ns)
+			best = (struct path_doing){.node = task, .ns = ns};
+	}
+	return 2 * best.ns > all ? best : (struct path_doing){.node = c->nr};
+}

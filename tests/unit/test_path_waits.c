@@ -666,6 +666,35 @@ static void test_no_sleep(void **state)
 	assert_int_equal(found.total_ns, 7 * MS);
 }
 
+/*
+ * A thread writes: the device works for 70 ms, a worker of the kernel hands 15 ms of requests to
+ * it, and is without work for 18 ms of them. Neither is what the thread waits for most of the time.
+ */
+static void test_a_device_works_for_most_of_the_time(void **state)
+{
+	struct waits_node parts[] = {
+	    {.parent = 0,
+	     .layer = {.state = CHAIN_SLEEP, .kind = WAIT_FILE, .comm = "A", .tid = 1}},
+	    {.parent = 0, .layer = {.state = CHAIN_IO, .comm = ""}, .self_ns = 70 * MS},
+	    {.parent = 0,
+	     .layer = {.state = CHAIN_RUN, .comm = "kworker", .tid = 2},
+	     .self_ns = 15 * MS},
+	    {.parent = 0,
+	     .layer =
+		 {.state = CHAIN_SLEEP, .kind = WAIT_KERNEL_IDLE, .comm = "kworker", .tid = 2}},
+	    {.parent = 3, .layer = {.state = CHAIN_IO, .comm = ""}, .self_ns = 18 * MS}};
+	struct waits_chains c = {.nodes = parts, .nr = 5};
+
+	assert_int_equal(path_waits_most(&c, NULL).node, c.nr);
+	/* the worker runs for longer than the device works */
+	parts[2].self_ns = 100 * MS;
+	assert_int_equal(path_waits_most(&c, NULL).node, 2);
+	/* without work it is none, whatever the time */
+	parts[2].self_ns = 0;
+	parts[4].self_ns = 500 * MS;
+	assert_int_equal(path_waits_most(&c, NULL).node, c.nr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -689,6 +718,7 @@ int main(void)
 	    cmocka_unit_test(test_threads_are_joined),
 	    cmocka_unit_test(test_parts_of_a_wait),
 	    cmocka_unit_test(test_outline),
+	    cmocka_unit_test(test_a_device_works_for_most_of_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,105 +38,19 @@ int report_name_holders(const struct descend_report *r, struct descent_result *r
 	return err;
 }
 
-/*
- * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is.
- */
-static uint32_t innermost_task(const struct waits_chains *c, uint32_t node)
-{
-	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
-		node = c->nodes[node].parent;
-	return c->nodes[node].parent == node ? c->nr : node;
-}
-
-/* Does the chain that ends at `node` go through a task of this name first? `first` NULL: any. */
-static bool goes_through(const struct waits_chains *c, uint32_t node, const char *first)
-{
-	while (first && c->nodes[c->nodes[node].parent].parent != c->nodes[node].parent)
-		node = c->nodes[node].parent;
-	return !first || !strcmp(c->nodes[node].layer.comm, first);
-}
-
-/*
- * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
- * says nothing about its work.
- */
-static uint32_t awaited_task(const struct waits_chains *c, uint32_t node, const char *first)
-{
-	uint32_t task = innermost_task(c, node);
-
-	return task < c->nr && (c->nodes[task].layer.state == CHAIN_RUNNABLE ||
-				!goes_through(c, node, first))
-		   ? c->nr
-		   : task;
-}
-
 /* How long awaited tasks of this name waited for a CPU. */
 static uint64_t cpu_wait_ns(const struct waits_chains *c, const char *comm)
 {
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? innermost_task(c, i) : c->nr;
+		uint32_t task = c->nodes[i].self_ns ? path_waits_innermost(c, i) : c->nr;
 
 		if (task < c->nr && c->nodes[task].layer.state == CHAIN_RUNNABLE &&
 		    !strcmp(c->nodes[task].layer.comm, comm))
 			ns += c->nodes[i].self_ns;
 	}
 	return ns;
-}
-
-/* The function in which a task was; {0} if its stack is not known. */
-static struct rec_code innermost(const struct waits_layer *l)
-{
-	const struct rec_frame *f =
-	    l->user && l->user->nr_frames ? &l->user->frames[l->user->nr_frames - 1] : NULL;
-
-	return f ? (struct rec_code){f->module, f->function} : (struct rec_code){0};
-}
-
-/* True if two tasks did the same: threads that are started for each call have different numbers. Of
- * most runs it is not known where they were. */
-static bool did_same(const struct waits_layer *a, const struct waits_layer *b)
-{
-	return a->state == b->state && a->kind == b->kind && a->syscall == b->syscall &&
-	       !strcmp(a->comm, b->comm) &&
-	       (a->state == CHAIN_RUN ? a->notes == b->notes
-				      : code_equal(innermost(a), innermost(b)));
-}
-
-/* What tasks did. */
-struct doing {
-	uint32_t node; /* one of the nodes; nr: there is none */
-	uint64_t ns;
-};
-
-/*
- * What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
- * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time.
- */
-static struct doing most_awaited(const struct waits_chains *c, const char *first)
-{
-	struct doing best = {.node = c->nr};
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, first) : c->nr, other;
-		uint64_t ns = 0;
-
-		if (task == c->nr)
-			continue;
-		all += c->nodes[i].self_ns;
-		for (uint32_t k = 0; k < c->nr; k++) {
-			other = c->nodes[k].self_ns ? awaited_task(c, k, first) : c->nr;
-			if (other < c->nr &&
-			    did_same(&c->nodes[task].layer, &c->nodes[other].layer))
-				ns += c->nodes[k].self_ns;
-		}
-		if (ns > best.ns)
-			best = (struct doing){.node = task, .ns = ns};
-	}
-	return 2 * best.ns > all ? best : (struct doing){.node = c->nr};
 }
 
 /* The holder that the cause names, if the chains of a lock begin with it; else NULL. */
@@ -160,10 +74,10 @@ static uint64_t through_ns(const struct waits_chains *c, const struct waits_laye
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		uint32_t task = c->nodes[i].self_ns ? awaited_task(c, i, NULL) : c->nr, k = 0;
+		uint32_t task = c->nodes[i].self_ns ? path_waits_awaited(c, i, NULL) : c->nr, k = 0;
 		const struct waits_layer *other = &c->nodes[task].layer;
 
-		if (task == c->nr || !did_same(l, other) || !other->user ||
+		if (task == c->nr || !path_waits_alike(l, other) || !other->user ||
 		    other->user->nr_frames < depth)
 			continue;
 		while (k < depth && other->user->frames[k].module == l->user->frames[k].module &&
@@ -188,8 +102,8 @@ static bool common_path(const struct waits_chains *c, const struct waits_layer *
 	for (uint32_t i = 0; i < c->nr; i++) {
 		const struct waits_node *n = &c->nodes[i];
 
-		if (!n->self_ns || awaited_task(c, i, NULL) != i || !did_same(l, &n->layer) ||
-		    !innermost(&n->layer).module)
+		if (!n->self_ns || path_waits_awaited(c, i, NULL) != i ||
+		    !path_waits_alike(l, &n->layer) || !path_waits_function(&n->layer).module)
 			continue;
 		all += n->self_ns;
 		best = best && best->self_ns >= n->self_ns ? best : n;
@@ -232,7 +146,7 @@ void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 {
 	struct wait_report r = wait_report_for(report);
 	struct waits_chains chains;
-	struct doing most;
+	struct path_doing most;
 	uint64_t cpu_ns;
 	const char *first; /* what is said of a lock is about the holder that the cause names */
 
@@ -241,7 +155,7 @@ void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 	most.node = chains.nr;
 	first = named_holder(&chains, &p->cause);
 	if (chains.nr <= MANY_NODES)
-		most = most_awaited(&chains, first);
+		most = path_waits_most(&chains, first);
 	if (most.node < chains.nr && is_recorded(&chains.nodes[most.node].layer)) {
 		const struct waits_node *n = &chains.nodes[most.node];
 
