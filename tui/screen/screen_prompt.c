@@ -425,6 +425,6 @@ void screen_draw_menu(const struct screen *s, struct grid *g)
 			grid_cursor(g, x + framed + 1, y + i - top);
 	}
 	if (framed)
-		grid_put(g, x + 2, y + LAYER_MAX, width - 3, ROLE_DIM,
-			 "1-8 or Space switch   Enter closes");
+		grid_printf(g, x + 2, y + LAYER_MAX, width - 3, ROLE_DIM,
+			    "1-%d or Space switch   Enter closes", LAYER_MAX);
 }
