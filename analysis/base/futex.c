@@ -3,14 +3,18 @@
 
 #include <linux/futex.h>
 
+enum { LARGEST_TID = 4 << 20 }; /* PID_MAX_LIMIT of the kernel */
+
 /*
  * True if the word names a thread and says that others wait: the kernel defines this form for
- * robust mutexes and for those with priority inheritance, and musl uses it for all mutexes. All
- * bits are set by no thread number, but by semaphores of musl.
+ * robust mutexes and for those with priority inheritance, and musl uses it for all mutexes. A count
+ * that happens to have the bit of the waiters is hardly the number of a thread, too.
  */
 static bool has_owner(uint32_t word)
 {
-	return word & FUTEX_WAITERS && word & FUTEX_TID_MASK && word != UINT32_MAX;
+	uint32_t tid = word & FUTEX_TID_MASK;
+
+	return word & FUTEX_WAITERS && tid && tid <= LARGEST_TID;
 }
 
 bool futex_is_lock(uint64_t operation, uint32_t value)
