@@ -45,7 +45,7 @@ int on_kernel_site(struct pt_regs *ctx)
 	if (fuse_blows(s))
 		report_blown(c, s, index, id, 0);
 	if (!is_target(c, id >> 32)) {
-		count_hit(PT_HIT_KERNEL_OTHER);
+		count_hit(PT_HIT_KERNEL_SITE_OTHER);
 		return 0;
 	}
 	count_hit(PT_HIT_KERNEL);

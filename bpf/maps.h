@@ -130,7 +130,7 @@ MAP(LRU_HASH, urings, u64, struct pt_uring, 16384);
 SHARED_ARRAY(fnodes, struct pt_fnode, PT_FNODES);
 
 /* Finds the fnode that begins at a site. The collector fills it for each armed set. */
-MAP(HASH, contexts, struct pt_context, u32, 2 * PT_FNODES);
+MAP(HASH, contexts, struct pt_context, u32, PT_CONTEXTS);
 
 SHARED_ARRAY(learns, struct pt_learn, PT_LEARNS);
 

@@ -35,6 +35,7 @@ enum {
 	PT_CHOSEN = 1024, /* most threads and processes that the user can choose */
 	PT_RING_BYTES = 1 << 20,
 	PT_FNODES = 256,    /* most fnodes armed in one descent */
+	PT_CONTEXTS = 8192, /* ... in their contexts; a system call has one for each mapping */
 	PT_DEPTH = 64,	    /* most fnodes open at once in one thread */
 	PT_LEARNS = 32,	    /* indirect calls whose callees are recorded at once */
 	PT_COOKIE_PID = 32, /* upper half of a cookie: the only pid that counts, 0: any */
@@ -505,7 +506,8 @@ enum pt_counter {
 	PT_HIT_WAITS_OTHER, /* the same tracepoints, of other tasks */
 	PT_WAITS_NS,	    /* not a number of hits: time in the programs at PT_HIT_WAITS */
 	PT_HIT_KERNEL,
-	PT_READS, /* not a number of hits: reads of what is behind arguments */
+	PT_HIT_KERNEL_SITE_OTHER, /* call sites of a descent, by tasks that are no targets */
+	PT_READS,		  /* not a number of hits: reads of what is behind arguments */
 	PT_COUNTERS,
 	PT_LAST_HIT = PT_COUNTERS, /* not a counter: time of the last hit */
 	PT_COUNTERS_ROOM = 24,	   /* of a CPU: whole cache lines */

@@ -122,7 +122,7 @@ uint64_t budget_cost(const struct collector *c, const uint64_t *n, uint64_t *oth
 	*others = n[PT_HIT_SYSCALL_OTHER] * c->cost.syscall_other +
 		  (n[PT_HIT_SCHED_OTHER] + n[PT_HIT_LOCK_OTHER]) * c->cost.sched / 2 +
 		  n[PT_HIT_WAITS_OTHER] * c->cost.sched / 2 +
-		  n[PT_HIT_KERNEL_OTHER] * budget_kernel_ns(c);
+		  (n[PT_HIT_KERNEL_OTHER] + n[PT_HIT_KERNEL_SITE_OTHER]) * budget_kernel_ns(c);
 	return n[PT_HIT_EMULATED] * budget_hit_ns(c, SITE_EMULATED) +
 	       n[PT_HIT_KERNEL] * budget_kernel_ns(c) +
 	       n[PT_HIT_STEPPED] * budget_hit_ns(c, SITE_STEPPED) + n[PT_HIT_COLD] * c->cost.cold +

@@ -38,8 +38,12 @@ struct budget {
 	bool excess_is_told;	/* the user knows that what is never paused takes all */
 	int64_t spilt;		/* budget that layers did not need, for the functions */
 	int64_t waits_ns;	/* credit of the tracing of waits (collect/waits.h) */
-	uint64_t waits_spent_ns;  /* cost of that tracing, as of the last turn */
-	uint64_t others_hits;	  /* hits of layers that are never paused, as of the last turn */
+	uint64_t waits_spent_ns; /* cost of that tracing, as of the last turn */
+	uint64_t others_hits;	 /* hits of layers that are never paused, as of the last turn */
+	struct {
+		uint64_t at, hits; /* as of the last update; at 0: there was none */
+		int64_t ns;
+	} bystanders; /* credit for call sites in the kernel that tasks hit which are no targets */
 	uint64_t helpers_ns;	  /* CPU time of the calibration's helper */
 	uint64_t attach_ns;	  /* total cost of attaching and removing probes */
 	uint64_t attach_reported; /* ... as of the last turn */

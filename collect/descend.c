@@ -446,7 +446,7 @@ static int set_arm(struct collector *c, const struct req_descend *req, struct fu
 	__atomic_store_n(&control->descend_epoch, d->has_kernel ? 0 : req->epoch, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_slot, d->slot, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&control->descend_call, call, __ATOMIC_SEQ_CST);
-	descend_kernel_begin(c, d);
+	descend_kernel_begin(d);
 	return 0;
 }
 

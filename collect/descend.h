@@ -33,6 +33,8 @@ uint64_t descend_spending(struct collector *c, const struct function *f);
 uint64_t descend_cost_of_call(struct collector *c, uint32_t slot, uint64_t calls);
 /* What callees in the kernel cost the host. Returns the time of the next check. */
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now);
+/* Let the system calls of the armed set begin in processes that have mapped their code since. */
+void descend_kernel_new_mapping(struct collector *c);
 /* A site's fuse has blown. Returns true if the site belongs to the descent. */
 bool descend_blown(struct collector *c, uint32_t site_index);
 /* The code at this site was changed in memory: detach the set, and attach the rest again. */

@@ -38,32 +38,46 @@ static bool is_call(const struct req_fnode *n)
 	return n->start.module == REC_KERNEL_MODULE && n->start.offset & REC_KERNEL_CALL;
 }
 
+/* Let a call begin this fnode in the processes that have this mapping: only the call of its
+ * instruction, whose address differs between processes. Returns false if it does not. */
+static bool add_call(struct collector *c, const struct descent_arming *d, uint32_t i,
+		     const struct file_mapping *m)
+{
+	const struct req_fnode *n = &d->nodes[i];
+	struct pt_context context = {
+	    .parent = d->parent[i],
+	    .site = PT_SITE_CALL + (uint32_t)(n->start.offset & ~REC_KERNEL_CALL),
+	    .ret = m ? mapping_address(m, n->end.module, n->only_return) : 0};
+
+	return (!m || context.ret) && !kernel_side_context_add(c->kernel, &context, i + 1);
+}
+
 int descend_kernel_call(struct collector *c, struct descent_arming *d, uint32_t i)
 {
 	const struct req_fnode *n = &d->nodes[i];
-	struct pt_context context = {.parent = d->parent[i],
-				     .site = PT_SITE_CALL +
-					     (uint32_t)(n->start.offset & ~REC_KERNEL_CALL)};
 	bool found = false;
-	int err = 0;
 
 	if (!is_call(n))
 		return -ENOENT;
 	kernel_side_fnodes(c->kernel)[i] =
 	    (struct pt_fnode){.node = n->node, .parent = d->parent[i]};
 	d->has_calls = true;
-	/* only the call of this instruction, whose address differs between processes */
-	for (unsigned int k = 0; n->only_return && k < c->files.nr_mappings && !err; k++) {
-		context.ret = mapping_address(&c->files.mappings[k], n->end.module, n->only_return);
-		if (!context.ret)
-			continue;
-		err = kernel_side_context_add(c->kernel, &context, i + 1);
-		found = !err;
-	}
-	if (found)
-		return 0;
-	context.ret = 0;
-	return kernel_side_context_add(c->kernel, &context, i + 1);
+	for (unsigned int k = 0; n->only_return && k < c->files.nr_mappings; k++)
+		found |= add_call(c, d, i, &c->files.mappings[k]);
+	return found || add_call(c, d, i, NULL) ? 0 : -E2BIG;
+}
+
+void descend_kernel_new_mapping(struct collector *c)
+{
+	const struct descent_arming *d = c->descent;
+
+	if (!d || !d->has_calls)
+		return;
+	for (uint32_t i = 0; i < d->nr_nodes; i++)
+		for (unsigned int k = 0;
+		     is_call(&d->nodes[i]) && d->nodes[i].only_return && k < c->files.nr_mappings;
+		     k++)
+			add_call(c, d, i, &c->files.mappings[k]);
 }
 
 const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n)
@@ -253,19 +267,9 @@ void descend_kernel_detach(struct collector *c)
 		detach(c, c->descent);
 }
 
-/* Hits of probes in the kernel by tasks that are no targets. */
-static uint64_t others_hits(struct collector *c)
+void descend_kernel_begin(struct descent_arming *d)
 {
-	uint64_t n[PT_COUNTERS];
-
-	kernel_side_counters(c->kernel, n);
-	return n[PT_HIT_KERNEL_OTHER];
-}
-
-void descend_kernel_begin(struct collector *c, struct descent_arming *d)
-{
-	d->kernel_ns = d->others_ns = START_CREDIT_NS;
-	d->others_hits = others_hits(c);
+	d->kernel_ns = START_CREDIT_NS;
 	d->kernel_looked_ns = d->kernel_f0_ns = now_ns();
 }
 
@@ -280,17 +284,29 @@ static int64_t credit_needed(const struct descent_arming *d)
 	return ns;
 }
 
-static void others_credit_turn(struct collector *c, struct descent_arming *d, uint64_t wall)
+/* Tasks that are no targets have one credit for all sets: a descent arms many. */
+static void bystanders_turn(struct collector *c, uint64_t now)
 {
-	const uint64_t hits = others_hits(c), most = wall / OTHERS_PART,
-		       given = (uint64_t)budget_of(c, wall);
+	uint64_t n[PT_COUNTERS], hits, wall, most, given;
+	struct budget *b = &c->budget;
 
-	d->others_ns += (int64_t)((given < most ? given : most) / SHARE *
-				  kernel_side_control(c->kernel)->nr_cpus);
-	d->others_ns -= (int64_t)((hits - d->others_hits) * c->cost.kernel);
-	d->others_hits = hits;
-	if (d->others_ns > MOST_CREDIT_NS || budget_is_unlimited(c))
-		d->others_ns = MOST_CREDIT_NS;
+	kernel_side_counters(c->kernel, n);
+	hits = n[PT_HIT_KERNEL_SITE_OTHER];
+	if (!b->bystanders.at) {
+		b->bystanders.at = now;
+		b->bystanders.hits = hits;
+		b->bystanders.ns = START_CREDIT_NS;
+	}
+	wall = now - b->bystanders.at;
+	most = wall / OTHERS_PART;
+	given = (uint64_t)budget_of(c, wall);
+	b->bystanders.ns += (int64_t)((given < most ? given : most) / SHARE *
+				      kernel_side_control(c->kernel)->nr_cpus);
+	b->bystanders.ns -= (int64_t)((hits - b->bystanders.hits) * c->cost.kernel);
+	b->bystanders.at = now;
+	b->bystanders.hits = hits;
+	if (b->bystanders.ns > MOST_CREDIT_NS || budget_is_unlimited(c))
+		b->bystanders.ns = MOST_CREDIT_NS;
 }
 
 static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t now)
@@ -304,7 +320,7 @@ static void credit_turn(struct collector *c, struct descent_arming *d, uint64_t 
 	d->kernel_ns -= (int64_t)descend_sites_spending(c, true);
 	if (d->kernel_ns > most || budget_is_unlimited(c))
 		d->kernel_ns = most;
-	others_credit_turn(c, d, wall);
+	bystanders_turn(c, now);
 }
 
 /* True if f0 is measured, or was a short time ago: it is in bursts, and these sites are slow to
@@ -327,7 +343,8 @@ static bool f0_is_on(struct collector *c, struct descent_arming *d, uint64_t now
  */
 static bool is_over(const struct collector *c, const struct descent_arming *d)
 {
-	return d->kernel_ns < 0 || d->others_ns < 0 || budget_left(c) < -budget_of(c, IDLE_NS);
+	return d->kernel_ns < 0 || c->budget.bystanders.ns < 0 ||
+	       budget_left(c) < -budget_of(c, IDLE_NS);
 }
 
 static bool may_attach(const struct collector *c, const struct descent_arming *d, uint64_t now)
@@ -337,7 +354,7 @@ static bool may_attach(const struct collector *c, const struct descent_arming *d
 	/* until the probes of the last set are removed the kernel makes who attaches others wait */
 	return attach_is_settled() && attach_batches_are_over() &&
 	       now - d->kernel_since_ns > PAUSE_NS && budget_left(c) > 0 &&
-	       d->kernel_ns >= credit_needed(d) && d->others_ns >= START_CREDIT_NS;
+	       d->kernel_ns >= credit_needed(d) && c->budget.bystanders.ns >= START_CREDIT_NS;
 }
 
 uint64_t descend_kernel_govern(struct collector *c, uint64_t now)

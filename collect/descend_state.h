@@ -57,8 +57,6 @@ struct descent_arming {
 	bool kernel_counts;		/* ... and f0 was on at the last check */
 	struct attach_batch *attaching; /* ... while they are being attached; else NULL */
 	int64_t kernel_ns;		/* ... the credit of the host for them */
-	int64_t others_ns;		/* ... the part of tasks that are no targets */
-	uint64_t others_hits;		/* ... their hits, as of its last update */
 	uint64_t kernel_looked_ns,	/* ... when it was last updated */
 	    kernel_since_ns,		/* ... when they were last detached */
 	    kernel_f0_ns;		/* ... when f0 was last measured */
@@ -98,7 +96,7 @@ void descend_links_release(struct descent_arming *d);
 /* Why this fnode cannot be armed, in words; NULL: it can. */
 const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n);
 /* A set of such sites is armed from now on. */
-void descend_kernel_begin(struct collector *c, struct descent_arming *d);
+void descend_kernel_begin(struct descent_arming *d);
 /* Detach the sites. descend_kernel_govern() attaches them, without those that are dead. */
 void descend_kernel_detach(struct collector *c);
 /* Give up a site that was refused or whose fuse has blown, and the other end of its calls, which

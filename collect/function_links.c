@@ -330,6 +330,7 @@ void functions_file_changed(struct collector *c, uint32_t module, uint64_t since
 
 void functions_new_mapping(struct collector *c)
 {
+	descend_kernel_new_mapping(c);
 	for (unsigned int i = 0; i < c->functions.nr; i++) {
 		struct function *f = c->functions.list[i];
 
