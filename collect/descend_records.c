@@ -127,6 +127,8 @@ void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec
 	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
 	uint64_t words[PT_STACK / 8];
 	char functions[KERNEL_LINE];
+	uint32_t nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0,
+		 own = kernel_stack_programs(r->kernel, nr);
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
 	replaced_restore(&r->replaced, r->regs[PT_REG_SP], words, r->bytes / 8);
@@ -138,8 +140,7 @@ void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec
 	out->nr_words = r->bytes / 8;
 	out->words = words;
 	out->kernel = kernel;
-	kernel_names_line(r->kernel, r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0, functions,
-			  sizeof(functions));
+	kernel_names_line(r->kernel + own, nr - own, functions, sizeof(functions));
 	out->functions = functions;
 	out->nr_kernel = out->sleep.work == SLEEP_PARKED ? 0 : kernel_frames(c, r, kernel);
 	rec.stack = *out;

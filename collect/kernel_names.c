@@ -157,6 +157,37 @@ size_t kernel_names_of_tracing(const char *const *innermost_first, size_t nr)
 	return own;
 }
 
+/* A trampoline runs programs, or calls the function that they trace. */
+static bool runs_program(const char *trampoline, const char *callee)
+{
+	static const char *const trampolines[] = {"bpf_trampoline_", NULL};
+	static const char *const programs[] = {"bpf_prog_", "__bpf_prog_", "__bpf_tramp_", NULL};
+
+	return kernel_name_begins(trampoline, trampolines) &&
+	       (!callee || kernel_name_begins(callee, programs));
+}
+
+size_t kernel_names_of_programs(const char *const *innermost_first, size_t nr)
+{
+	static const char *const callers[] = {"bpf_trace_run",
+					      "__bpf_trace_",
+					      "__traceiter_",
+					      "trace_call_bpf",
+					      "kprobe_multi_link_",
+					      "uprobe_multi_link_",
+					      NULL};
+	size_t own = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = innermost_first[i];
+
+		if (kernel_name_begins(name, callers) ||
+		    runs_program(name, i ? innermost_first[i - 1] : NULL))
+			own = i + 1;
+	}
+	return own;
+}
+
 void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, size_t size)
 {
 	size_t at = 0;

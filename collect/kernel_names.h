@@ -46,4 +46,7 @@ void kernel_names_line(const uint64_t *innermost_first, size_t nr, char *out, si
  * interrupt may have come inside of the scheduler: then that is the task's work below it.
  */
 size_t kernel_names_of_tracing(const char *const *innermost_first, size_t nr);
+/* How many of these functions, innermost first, are below the point where BPF programs that trace
+ * are called: they are no part of what a thread does. */
+size_t kernel_names_of_programs(const char *const *innermost_first, size_t nr);
 void kernel_names_release(void);

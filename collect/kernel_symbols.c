@@ -140,18 +140,27 @@ uint64_t kernel_symbol_named(struct collector *c, const char *name)
 	return 0;
 }
 
+uint32_t kernel_stack_programs(const uint64_t *innermost_first, uint32_t nr)
+{
+	const char *names[PT_KERNEL_FRAMES];
+
+	for (uint32_t i = 0; i < nr; i++)
+		names[i] = kernel_name(innermost_first[i]);
+	return (uint32_t)kernel_names_of_programs(names, nr);
+}
+
 /*
- * The index of the innermost relevant frame: skip the last steps of going to sleep and the
- * frames of the sampling itself. If the frames are call sites to be probed, that is so while it is
+ * The index of the innermost relevant frame: skip the last steps of going to sleep and BPF
+ * programs. If the frames are call sites to be probed, that is so while it is
  * on the CPU, too.
  */
 static uint32_t first_that_counts(const struct collector *c, const struct pt_record_stack *r,
 				  uint32_t nr)
 {
-	uint32_t first = 0;
+	uint32_t first = kernel_stack_programs(r->kernel, nr);
 
 	for (uint32_t i = 0; (r->sleeps || descend_goes_into_kernel(c)) && i < nr; i++) {
-		if (is_schedule(name_of(r->kernel[i])))
+		if (i >= first && is_schedule(name_of(r->kernel[i])))
 			first = i + 1;
 	}
 	return first;
@@ -198,7 +207,7 @@ uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, str
 
 		if (is_entry(name))
 			n = entry_frame(c, r->kernel[i - 1], out, n);
-		else if (*name)
+		else if (*name && !begins_with(name, "bpf_trampoline_"))
 			out[n++] = frame_of(c, r->kernel[i - 1]);
 	}
 	return n;

@@ -36,6 +36,30 @@ static void test_interrupt_inside_of_the_scheduler(void **state)
 		       "asm_sysvec_apic_timer_interrupt", "__schedule", "schedule", "do_sys_poll");
 }
 
+#define ASSERT_PROGRAMS(n, ...)                                                                    \
+	do {                                                                                       \
+		const char *const functions[] = {__VA_ARGS__};                                     \
+                                                                                                   \
+		assert_int_equal(kernel_names_of_programs(functions, ARRAY_SIZE(functions)), n);   \
+	} while (0)
+
+static void test_functions_of_programs(void **state)
+{
+	(void)state;
+	assert_int_equal(kernel_names_of_programs(NULL, 0), 0);
+	ASSERT_PROGRAMS(0, "mutex_lock", "vfs_read");
+	/* a sample while a program runs: also in what the program calls */
+	ASSERT_PROGRAMS(3, "htab_map_lookup", "bpf_prog_1a2b3c4d5e6f7081_on_contention_end",
+			"bpf_trace_run2", "mutex_lock", "vfs_read");
+	ASSERT_PROGRAMS(2, NULL, "bpf_trampoline_6442", "ext4_create");
+	ASSERT_PROGRAMS(1, "bpf_trampoline_6442", "ext4_create");
+	/* this one calls the function that is traced */
+	ASSERT_PROGRAMS(0, "ext4_add_entry", "ext4_create", "bpf_trampoline_6442", "path_openat");
+	/* no tracing: a system call, and a program that filters packets */
+	ASSERT_PROGRAMS(0, "bpf_prog_load", "__sys_bpf");
+	ASSERT_PROGRAMS(0, "bpf_prog_1a2b3c4d5e6f7081_filter", "sk_filter_trim_cap");
+}
+
 static void add_name(uint64_t address, const char *name)
 {
 	size_t n = strlen(name) + 1;
@@ -79,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_functions_of_the_tracing),
 	    cmocka_unit_test(test_interrupt_inside_of_the_scheduler),
+	    cmocka_unit_test(test_functions_of_programs),
 	    cmocka_unit_test(test_line_of_a_stack),
 	};
 
