@@ -101,6 +101,12 @@ def through_read():
            "io_schedule_timeout")
 
 
+@live("a proxy that creates a file for each object: create, below openat() and the walk of the path")
+def create():
+    expect(descend_paths("create", "store_object", options=("-D", "64M")), "store_object", "open", "syscall:openat", "do_sys_openat2", "path_openat",
+           "ext4_create")
+
+
 def nodes(tree):
     """All nodes of a tree."""
     return [tree] + [below for child in tree["children"] for below in nodes(child)]
