@@ -19,30 +19,48 @@ static void emit_chain(struct waits *w, const struct segment *s, unsigned int no
 	walk_segment(&k, 0, s, s->from, s->to, notes);
 }
 
-/* Did a thread of the same process run while the first parts of this sleep went on, and end or fall
- * asleep in the last one, without waking anybody? What was polled for was done by then. */
-static uint32_t silent_helper(struct waits *w, const struct pending_sleep *p)
+/*
+ * How long a thread worked while the parts of this sleep went on, if it was done in the last one:
+ * its last stretch of work without a sleep. 0: it worked on, or the work was less than half of that
+ * time, as of a thread that works now and then.
+ */
+static uint64_t stretch_ended(const struct waits *w, const struct wait_task *t,
+			      const struct pending_sleep *p)
+{
+	struct segment_cursor c = {.w = w, .task = t};
+	uint64_t done = t->now.state == SEGMENT_GONE ? t->now.from : 0, ran = 0;
+	const struct segment *s;
+
+	if (done >= p->last.to)
+		done = 0;
+	while ((s = segment_next(&c)) && s->to > p->first.from) {
+		if (s->from >= p->last.to)
+			continue;
+		if (s->state == SEGMENT_SLEEP && !done)
+			done = s->from;
+		else if (s->state == SEGMENT_SLEEP || !done)
+			break;
+		else if (s->state == SEGMENT_RUN)
+			ran += s->to - (s->from > p->first.from ? s->from : p->first.from);
+	}
+	return done >= p->last.from && 2 * ran >= done - p->first.from ? ran : 0;
+}
+
+/* The thread of the same process that was done with its work in the last part of this sleep,
+ * without waking anybody. What was polled for was done by then. */
+static uint32_t silent_helper(const struct waits *w, const struct pending_sleep *p)
 {
 	uint32_t pid = task_at(w, p->first.task)->pid, best = NO_TASK;
-	uint64_t best_ns = 0;
+	uint64_t best_ns = 0, ran;
 
 	for (uint32_t i = w->tasks.by_pid[(pid * 0x9e3779b1u >> 7) & w->tasks.mask]; i;
 	     i = task_at(w, i)->next_in_process) {
 		const struct wait_task *t = task_at(w, i);
-		const struct segment *s;
-		uint64_t ran = 0, ended = 0;
 
-		if (t->pid != pid || i == p->first.task || t->now.state == SEGMENT_RUN ||
-		    t->woke_ns >= p->last.from)
+		if (t->pid != pid || i == p->first.task || t->woke_ns >= p->last.from)
 			continue;
-		for (uint64_t n = t->tail;
-		     n && (s = segment_get(w, n - 1)) && s->to > p->first.from; n = s->prev) {
-			if (s->state != SEGMENT_RUN || s->from >= p->last.to)
-				continue;
-			ended = ended ? ended : s->to;
-			ran += s->to - (s->from > p->first.from ? s->from : p->first.from);
-		}
-		if (ended >= p->last.from && ran > best_ns) {
+		ran = stretch_ended(w, t, p);
+		if (ran > best_ns) {
 			best = i;
 			best_ns = ran;
 		}
@@ -55,7 +73,9 @@ static void emit_merged(struct waits *w, const struct pending_sleep *p)
 	uint32_t task = p->first.task, helper, node;
 	struct chain_walker k = begin(w);
 	const struct segment *s;
-	bool timer = p->last.cause.kind == ENDER_TIMER;
+	/* nobody can end a sleep on purpose */
+	bool timer =
+	    p->last.cause.kind == ENDER_TIMER && !wait_is_deliberate((enum wait_kind)p->first.kind);
 
 	w->stats.merged += p->parts - 1;
 	node = walk_layer(&k, 0, &p->first, NOTE_MERGED);

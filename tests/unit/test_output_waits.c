@@ -273,6 +273,34 @@ static void an_idle_ring_is_not_busy(void **state)
 	expect_text(text, " of the time of the busiest thread: works 501 running\n");
 }
 
+/* Threads that sleep until their timers again and again are neither the busiest nor the example: a
+ * thread that waits for another one is, though each of its waits is shorter. */
+static void ticks_are_not_the_cause(void **state)
+{
+	static const struct sim_op ticker[] = {
+	    {LOOP, 30}, {WAIT_FOR, 9, HOW_CONDITION, 10 * MS}, {RUN, 20 * US}, {NEXT}, {EXIT}};
+	static const struct sim_op wants[] = {{LOOP, 10},    {POST, 1}, {WAIT, 2, HOW_CONDITION},
+					      {RUN, 1 * MS}, {NEXT},	{EXIT}};
+	static const struct sim_op holds[] = {
+	    {LOOP, 10}, {WAIT, 1, HOW_CONDITION}, {SLEEP, 12 * MS}, {POST, 2}, {NEXT}, {EXIT}};
+	const char *text;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "ticker", TASK_TARGET, 0, ticker);
+	sim_task(&sim, "wants", TASK_TARGET, 1, wants);
+	sim_task(&sim, "holds", TASK_TARGET, 2, holds);
+	for (uint32_t i = 1; i < 3; i++)
+		sim.task[i].pid = sim.task[0].pid;
+	sim_play(200 * MS, 3);
+	reopen("wants");
+	text = print(output_chains_text, NULL);
+	expect_text(text,
+		    "idle or waiting\nfor others, e.g. wants 501 waiting for a condition in futex "
+		    "> holds 502 sleeping");
+	assert_null(strstr(text, "finished meanwhile"));
+	assert_null(strstr(text, "busiest thread: ticker"));
+}
+
 /* Waits for a CPU that several tasks had are one line. */
 static void cpu_waits_are_joined(void **state)
 {
@@ -463,6 +491,7 @@ int main(void)
 	    cmocka_unit_test_teardown(sentence_of_a_run, end),
 	    cmocka_unit_test_teardown(sentence_of_others_that_do_nothing, end),
 	    cmocka_unit_test_teardown(an_idle_ring_is_not_busy, end),
+	    cmocka_unit_test_teardown(ticks_are_not_the_cause, end),
 	    cmocka_unit_test_teardown(cpu_waits_are_joined, end),
 	    cmocka_unit_test_teardown(alike_tasks_are_joined, end),
 	    cmocka_unit_test_teardown(nothing_is_done, end),

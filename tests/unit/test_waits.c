@@ -212,6 +212,35 @@ static void test_poll_loop(void **state)
 	expect_absent("innocent");
 }
 
+/* Threads that sleep until their timers, while another one works now and then: nobody was done. */
+static void test_ticks_have_no_hint(void **state)
+{
+	static const struct sim_op ticker[] = {{LOOP, 30},     {WAIT_FOR, 5, HOW_CONDITION, 7 * MS},
+					       {RUN, 20 * US}, {NEXT},
+					       {RUN, 2 * MS},  {EXIT}};
+	static const struct sim_op sleeper[] = {{LOOP, 30}, {SLEEP, 7 * MS}, {RUN, 20 * US},
+						{NEXT},	    {RUN, 2 * MS},   {EXIT}};
+	static const struct sim_op works[] = {
+	    {LOOP, 20}, {RUN, 3 * MS}, {SLEEP, 8 * MS}, {NEXT}, {EXIT}};
+	unsigned int merged = 0;
+
+	sim_begin(&sim, 3);
+	sim_task(&sim, "ticker", TARGET, 0, ticker);
+	sim_task(&sim, "sleeper", TARGET, 1, sleeper);
+	sim_task(&sim, "works", TARGET, 2, works);
+	sim.task[1].pid = sim.task[2].pid = sim.task[0].pid;
+	play(300 * MS, 3);
+	for (uint32_t i = 0; i < chains.nr; i++) {
+		const struct waits_layer *l = &chains.nodes[i].layer;
+
+		if (!(l->notes & NOTE_MERGED))
+			continue;
+		merged++;
+		assert_string_equal(l->hint, "");
+	}
+	assert_true(merged >= 2);
+}
+
 /* Asleep before the window and to its end: what it sleeps in is known from the list of tasks. */
 static void test_asleep_all_the_time(void **state)
 {
@@ -838,6 +867,7 @@ int main(void)
 	    CASE(test_before_birth),
 	    CASE(test_vfork),
 	    CASE(test_poll_loop),
+	    CASE(test_ticks_have_no_hint),
 	    CASE(test_nanosleep),
 	    CASE(test_alarm),
 	    CASE(test_timer_on_completion),

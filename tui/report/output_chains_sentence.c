@@ -12,14 +12,27 @@ enum { MAX_OUTPUT = 64 << 10, MAX_WAITED_FOR = 64, NAMED = 3 };
 #define ANY_STATE UINT_MAX
 #define LEAST 0.1 /* smaller shares of the time, or of a wait, are not named */
 
+/* Did another task do what node `i` says? */
+static bool is_for_task(const struct waits_chains *c, uint32_t i)
+{
+	for (; c->nodes[i].parent != i; i = c->nodes[i].parent) {
+		const struct waits_layer *l = &c->nodes[i].layer;
+
+		if (l->tid && !chains_is_same_task(l, &c->nodes[c->nodes[i].parent].layer))
+			return true;
+	}
+	return false;
+}
+
 uint64_t *chains_times(const struct waits_chains *c, unsigned int kinds)
 {
 	uint64_t *busy = calloc(c->nr + 1, sizeof(*busy));
 
 	for (uint32_t i = c->nr; busy && i--;) {
 		const struct waits_node *n = &c->nodes[i];
+		bool left_out = kinds & CHAINS_FOR_TASKS && !is_for_task(c, i);
 
-		for (unsigned int a = 0; a < ACCOUNTS; a++)
+		for (unsigned int a = 0; a < ACCOUNTS && !left_out; a++)
 			if (n->account_ns[a] && wait_rest_of(c, i, (enum wait_account)a) & kinds)
 				busy[i] += n->account_ns[a];
 		if (n->parent != i)
@@ -257,28 +270,50 @@ static void put_rest(struct buf *out, const struct waits_chains *c, const struct
 	}
 }
 
-/* Time of which it is not known whether the threads had nothing to do or waited for others. */
-static void put_perhaps_rest(struct buf *out, const struct printer *p, const uint64_t *perhaps,
-			     const struct waits_account *a)
+/* All time of the thread that the outermost layer `i` is about. */
+static uint64_t thread_ns(const struct waits_chains *c, uint32_t i)
 {
-	uint32_t nr = p->chains->nr, first = busiest(p, perhaps, nr, NULL, ANY_STATE), best;
 	uint64_t ns = 0;
+
+	for (uint32_t k = 0; k < c->nr; k++)
+		if (c->nodes[k].parent == k &&
+		    chains_is_same_task(&c->nodes[k].layer, &c->nodes[i].layer))
+			ns += c->nodes[k].total_ns;
+	return ns;
+}
+
+/*
+ * Time of which it is not known whether the threads had nothing to do or waited for others. The
+ * largest wait that another task ended is named; only if there is none, one until a timer.
+ * `for_tasks`: of `perhaps`, the time in waits for other tasks.
+ */
+static void put_perhaps_rest(struct buf *out, const struct printer *p, const uint64_t *perhaps,
+			     const uint64_t *for_tasks, const struct waits_account *a)
+{
+	uint32_t nr = p->chains->nr, first = busiest(p, for_tasks, nr, NULL, ANY_STATE), best;
+	const uint64_t *named = perhaps;
+	uint64_t ns = 0;
+
+	if (first < nr && (double)for_tasks[first] >= LEAST * (double)thread_ns(p->chains, first))
+		named = for_tasks;
+	else
+		first = busiest(p, perhaps, nr, NULL, ANY_STATE);
 
 	for (uint32_t k = p->first[nr]; k < p->first[nr + 1]; k++)
 		ns += p->line[p->children[k]] == p->children[k] ? perhaps[p->children[k]] : 0;
 	if (first == nr || (double)ns < LEAST * (double)a->total_ns)
 		return;
-	best = leading(p, perhaps, first);
+	best = leading(p, named, first);
 	buf_printf(out, "%s%s of the time idle or waiting for others%s", out->len ? "; " : "",
 		   format_percent((double)ns / (double)a->total_ns).s,
-		   2 * perhaps[best] > ns ? ", mostly: " : ", e.g. ");
+		   2 * named[best] > ns ? ", mostly: " : ", e.g. ");
 	put_chain_words(out, p, best);
 }
 
 /* chains_times() by line. */
-static uint64_t *times_of_lines(const struct printer *p, enum wait_rest kind)
+static uint64_t *times_of_lines(const struct printer *p, unsigned int kinds)
 {
-	uint64_t *ns = chains_times(p->chains, kind);
+	uint64_t *ns = chains_times(p->chains, kinds);
 
 	for (uint32_t i = 0; ns && i < p->chains->nr; i++)
 		ns[p->line[i]] += p->line[i] != i ? ns[i] : 0;
@@ -288,15 +323,17 @@ static uint64_t *times_of_lines(const struct printer *p, enum wait_rest kind)
 void chains_put_sentence(const struct printer *p, const struct waits_account *a)
 {
 	uint64_t *busy = times_of_lines(p, WAIT_NO_REST),
-		 *perhaps = times_of_lines(p, WAIT_PERHAPS_REST);
+		 *perhaps = times_of_lines(p, WAIT_PERHAPS_REST),
+		 *for_tasks = times_of_lines(p, WAIT_PERHAPS_REST | CHAINS_FOR_TASKS);
 	SCOPED_BUF(line, MAX_OUTPUT);
 
 	put_rest(&line, p->chains, a);
-	if (perhaps)
-		put_perhaps_rest(&line, p, perhaps, a);
+	if (perhaps && for_tasks)
+		put_perhaps_rest(&line, p, perhaps, for_tasks, a);
 	if (busy)
 		put_busiest(&line, p, busy);
 	words_wrap(p->out, line.err ? "" : line.data, p->columns, "", 0);
 	free(busy);
 	free(perhaps);
+	free(for_tasks);
 }

@@ -42,6 +42,7 @@ void chains_put_task_name(struct buf *out, const struct waits_layer *l);
 /* Append the tasks that ran last on the CPUs for which the nodes on the line of `i` waited. Returns
  * the number of these waits. */
 uint64_t chains_put_cpu_users(struct buf *out, const struct printer *p, uint32_t i);
+#define CHAINS_FOR_TASKS (1u << 16) /* of chains_times(): only waits for other tasks */
 /* By node: its time of these kinds (bits of enum wait_rest), with the layers below. NULL: out of
  * memory. */
 uint64_t *chains_times(const struct waits_chains *c, unsigned int kinds);
