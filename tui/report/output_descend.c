@@ -164,6 +164,30 @@ void report_missing(const struct descend_report *r, const struct descent_result 
 	    out, driver_function(r->driver, &result->nodes[m->largest], name, sizeof(name)));
 }
 
+static bool ends_in_system_call(const struct descent_result *result, const struct descent_path *p)
+{
+	const struct rec_frame *first = p->kernel;
+
+	return (p->nr_deep && code_is_syscall((struct rec_code){first->module, first->function})) ||
+	       (p->nr_frames &&
+		code_is_syscall(result->nodes[p->frames[p->nr_frames - 1]].function));
+}
+
+bool report_lacks_kernel(struct buf *out, const struct descend_report *r,
+			 const struct descent_result *result)
+{
+	const struct rec_descent *ask = driver_asked(r->driver);
+	const struct descent_path *p = result->paths;
+
+	if (!ask || ask->kernel_ns || !result->nr_paths || !ends_in_system_call(result, p) ||
+	    (p->cause.kind != CAUSE_KERNEL && p->cause.kind != CAUSE_IO &&
+	     p->cause.kind != CAUSE_UNMEASURED))
+		return false;
+	buf_puts(out, "calls in the kernel are not timed: that needs Linux 6.7 with kprobes, and "
+		      "--max-overhead 10 or more");
+	return true;
+}
+
 bool report_left(struct buf *out, const struct op *op)
 {
 	uint64_t calls = op ? op->total.calls + op->abnormal : 0;

@@ -106,6 +106,12 @@ bool report_waited(const struct descend_report *r, const char *begin, struct buf
  * not measured"; nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,
 		    struct buf *out);
+/*
+ * If the largest path ends in a system call whose time is that of the kernel or a device, and no
+ * call in the kernel could be timed: appends what that needs. False: nothing was appended.
+ */
+bool report_lacks_kernel(struct buf *out, const struct descend_report *r,
+			 const struct descent_result *result);
 enum evidence report_evidence(const struct descent_fnode *n);
 /* `evidence` in words for the text output; evidence_text() is the value in JSON. */
 const char *report_evidence_words(enum evidence evidence);

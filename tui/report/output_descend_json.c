@@ -333,6 +333,8 @@ static void put_notes(json_t *notes, const struct descend_report *r, const struc
 		put_note(notes, &line);
 	if (report_lacks_waits(&line, r, result))
 		put_note(notes, &line);
+	if (report_lacks_kernel(&line, r, result))
+		put_note(notes, &line);
 	if (report_left(&line, op))
 		put_note(notes, &line);
 }

@@ -402,6 +402,9 @@ static void put_status(struct buf *out, const struct descend_report *r,
 	if (report_lacks_waits(&line, r, result))
 		output_wrap(out, &line, o, "Note:   ", 8);
 	buf_reset(&line);
+	if (report_lacks_kernel(&line, r, result))
+		output_wrap(out, &line, o, "Note:   ", 8);
+	buf_reset(&line);
 	if (report_left(&line, model_op_peaks(r->model, r->op)))
 		output_wrap(out, &line, o, "Left:   ", 8);
 }
