@@ -26,6 +26,7 @@ struct waits_tracing {
 	uint64_t refill_ns;  /* when user stacks were last allowed */
 	uint64_t objects_ns; /* when sockets were last looked up, and how many since */
 	uint32_t objects;
+	uint32_t listed_tid, listed_pid; /* the thread of a target that was announced last */
 	uint32_t disk[WAITS_DISKS]; /* devices whose names were sent; their numbers are from 1 */
 	uint32_t nr_disks;
 	struct clocks clocks;	     /* they sample running tasks */

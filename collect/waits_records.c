@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes records for the front of what the BPF programs tell about waits. */
 #include <dirent.h>
+#include <sys/syscall.h>
 
 #include "collect/kernel_names.h"
 #include "collect/kernel_waits.h"
@@ -121,6 +122,10 @@ static void send_task(struct collector *c, const struct pt_waits_task *r)
 	char comm[PT_COMM + 1];
 
 	snprintf(comm, sizeof(comm), "%.*s", PT_COMM, r->comm);
+	if (r->flags & TASK_TARGET) {
+		c->waits->listed_tid = r->tid;
+		c->waits->listed_pid = r->pid;
+	}
 	if (r->flags & TASK_FOLLOWED && r->flags & TASK_RESTRICTED)
 		rights_check(c, r);
 	send_event(c, &r->head,
@@ -305,6 +310,56 @@ static void send_object(struct collector *c, const struct pt_waits_object *r)
 					}});
 }
 
+/* ---- sleeps that began before the window */
+
+/*
+ * Such a sleep may last until the window ends: then nobody is seen to end it. If a thread of a
+ * target reads from a pipe or waits for a child, say who can end it, as an object of its own.
+ * Returns its number, or 0: not known.
+ */
+static uint32_t awaited_send(struct collector *c, const struct pt_asleep_in *in)
+{
+	struct pt_task_now now = {
+	    .tgid = c->waits->listed_pid, .tid = in->tid, .fd = PT_NO_FD, .state = 1};
+	bool for_child = in->syscall == SYS_wait4 || in->syscall == SYS_waitid;
+	struct rec_thread_snapshot snapshot = {0};
+	struct wait_text text;
+	uint32_t number;
+
+	if (in->tid != c->waits->listed_tid ||
+	    !(for_child || in->syscall == SYS_read || in->syscall == SYS_readv))
+		return 0;
+	now.regs[PT_REG_ORIG_AX] = (uint64_t)in->syscall;
+	now.regs[PT_REG_DI] = in->args[0];
+	now.regs[PT_REG_SI] = in->args[1];
+	now.regs[PT_REG_DX] = in->args[2];
+	snapshot_wait(c->kernel, &now, &snapshot, &text);
+	snapshot_pipe(c->kernel, &now, &snapshot, &text);
+	if (!snapshot.sleep.waker[0])
+		return 0;
+	number =
+	    __atomic_add_fetch(&kernel_side_control(c->kernel)->waits.objects, 1, __ATOMIC_RELAXED);
+	send_record(c, &(struct record){.type = REC_OBJECT,
+					.object = {
+					    .object = number,
+					    .kind = snapshot.sleep.object,
+					    /* a child that was given by its number, too */
+					    .serves = snapshot.awaits == AWAITS_CHILD ||
+						      (for_child && snapshot.awaits == now.awaits),
+					    .name = snapshot.sleep.waker,
+					}});
+	return number;
+}
+
+static void send_asleep(struct collector *c, const struct pt_waits_asleep *r)
+{
+	struct pt_asleep_in in = r->in;
+	uint32_t awaited = r->head.cpu == PT_NO_CPU ? awaited_send(c, &in) : 0;
+
+	in.object = awaited ? awaited : in.object;
+	send_content(c, &r->head, &in, sizeof(in), REC_ASLEEP);
+}
+
 /* ---- */
 
 void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
@@ -341,8 +396,7 @@ void waits_record(void *ctx, const struct pt_waits_head *h, size_t size)
 		send_content(c, h, h + 1, sizes[h->kind] - sizeof(*h), REC_RUN_SAMPLE);
 		break;
 	case PT_WAITS_ASLEEP:
-		send_content(c, h, &((const struct pt_waits_asleep *)h)->in,
-			     sizeof(struct pt_asleep_in), REC_ASLEEP);
+		send_asleep(c, (const struct pt_waits_asleep *)h);
 		break;
 	case PT_WAITS_SLEEP:
 		send_content(c, h, &((const struct pt_waits_sleep *)h)->in,

@@ -277,7 +277,9 @@ enum object_kind {
 struct rec_object {
 	uint32_t object; /* number, from 1 */
 	uint32_t kind;	 /* enum object_kind */
-	uint32_t serves; /* 1: it listens, or is the serving side of a connection */
+	/* 1: it listens, or is the serving side of a connection; of what is no socket: the thread
+	 * waits for a process that it has started, which is named */
+	uint32_t serves;
 	const char *name;
 };
 

@@ -129,7 +129,9 @@ enum layer_note {
 	NOTE_QUEUED = 1 << 10,	     /* of I/O: not issued to the device yet */
 	NOTE_SIGNAL = 1 << 11,	     /* whoever ended it sent a signal */
 	NOTE_NOT_RECORDED = 1 << 12, /* of a task that is followed: whether it ran is not known */
-	NOTE_CHILD = 1 << 13, /* the process of the layer above has started that of this task */
+	/* the process of the layer above has started that of this task; of a sleep that has not
+	 * ended (NOTE_STILL): its own process has started the one that it waits for */
+	NOTE_CHILD = 1 << 13,
 };
 
 /* One layer of a pseudostack. Texts are as the host gave them. */

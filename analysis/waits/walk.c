@@ -356,6 +356,14 @@ static void walk_work(struct chain_walker *k, uint32_t node, const struct segmen
 	walk_next(k, node, c->task, queued, hi, 0);
 }
 
+/* Does the task wait for the output or the end of a process that it has started, and which its
+ * object names? */
+static bool is_for_started(const struct waits *w, const struct segment *s)
+{
+	return (s->kind == WAIT_PIPE_EMPTY || s->kind == WAIT_CHILD) && s->object < w->nr_objects &&
+	       w->objects[s->object].serves;
+}
+
 void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
@@ -421,7 +429,9 @@ void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		chains_emit(chains, node, lo, hi, ACCOUNT_UNKNOWN);
 		return;
 	default:
-		chains_emit(chains, node, lo, hi, wait_kind_info(kind)->account);
+		chains_emit(chains, node, lo, hi,
+			    is_for_started(k->w, s) ? ACCOUNT_OTHER_PATH
+						    : wait_kind_info(kind)->account);
 		return;
 	}
 }
@@ -460,7 +470,7 @@ void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment 
 		return;
 	case SEGMENT_SLEEP:
 		if (!s->cause.kind)
-			notes |= NOTE_STILL;
+			notes |= NOTE_STILL | (is_for_started(k->w, s) ? NOTE_CHILD : 0u);
 		if (is_ended_by_signal(s))
 			notes |= NOTE_SIGNAL;
 		node = walk_layer(k, parent, s, notes);

@@ -118,6 +118,29 @@ def of_calls():
     check(critical.document()["length_ns"] > 0, critical.document())
 
 
+@live("who waits for its own child through the whole observation is not idle, and the child is named: a pipe, and its end")
+def started():
+    busy = [sys.executable, "-c", "while True: pass"]
+    for parent, words in (("import subprocess; p = subprocess.Popen(%r, stdout=subprocess.PIPE); p.stdout.read()" % busy, "in a pipe in read: "),
+                          ("import subprocess; p = subprocess.Popen(%r); p.wait()" % busy, "for a child in wait4: ")):
+        waits = Program([sys.executable, "-c", parent])
+        child = None
+        try:
+            def children():
+                with open("/proc/%d/task/%d/children" % (waits.pid, waits.pid)) as f:
+                    return f.read().split()
+            child = int(wait_for(lambda: children() and open("/proc/%s/cmdline" % children()[0]).read().count("while") and children()[0], "the child"))
+            status, program = run_peaktop("chains", "-p", waits.pid, "--for", 1, "--max-overhead", 100)
+            equal("exit status (%s)" % program.error_text(), status, 0)
+            text = " ".join(program.text().split())
+            check("%s%s %d" % (words, open("/proc/%d/comm" % child).read().strip(), child) in text.split("share time")[0], text)
+            check("idle" not in text, text)
+        finally:
+            if child:
+                os.kill(child, signal.SIGKILL)
+            waits.process.kill()
+
+
 @case("what cannot be answered: an operation, a session without waits, no such process")
 def refused():
     for options, words in ((["--of", "block"], "--of must be a function"), (["--peak", "1"], "--peak needs --of"),

@@ -275,6 +275,42 @@ static void test_asleep_all_the_time(void **state)
 	}
 }
 
+/* It reads from a pipe from before the window to its end. Who can end that is known from its
+ * object: it is idle only if it has not started that process. */
+static void test_a_pipe_all_the_time(void **state)
+{
+	static const struct sim_op script[] = {{RUN, 1 * MS}, {EXIT}};
+
+	for (unsigned int started = 0; started < 2; started++) {
+		struct record *r;
+
+		sim_begin(&sim, 1);
+		sim_task(&sim, "reader", TARGET, 0, script);
+		innocent(0);
+		sim_window(&sim, WINDOW_BEGIN);
+		sim_tell_task(&sim, 0, 'S');
+		r = sim_put(&sim, REC_OBJECT);
+		r->object = (struct rec_object){
+		    .object = 77, .kind = OBJECT_PIPE, .serves = started, .name = "packer 12"};
+		r = sim_put(&sim, REC_ASLEEP);
+		r->asleep.at_ns = sim_at(&sim);
+		r->asleep.cpu = WAITS_NO_CPU;
+		r->asleep.tid = sim.task[0].tid;
+		r->asleep.syscall = SYS_read;
+		r->asleep.object = 77;
+		sim_tell_task(&sim, 1, 'Q');
+		sim_enqueue(&sim, 1);
+		sim_run(&sim, 100 * MS);
+		sim_window(&sim, WINDOW_END);
+		feed_all(NULL);
+		expect("reader", started ? ACCOUNT_OTHER_PATH : ACCOUNT_IDLE, 100);
+		expect_layer("reader", WAIT_PIPE_EMPTY,
+			     NOTE_BEFORE | NOTE_STILL | (started ? NOTE_CHILD : 0u));
+		assert_string_equal(chains.nodes[0].layer.what, "packer 12");
+		sim_release(&sim);
+	}
+}
+
 static void test_nanosleep(void **state)
 {
 	static const struct sim_op script[] = {
@@ -872,6 +908,7 @@ int main(void)
 	    CASE(test_alarm),
 	    CASE(test_timer_on_completion),
 	    CASE(test_asleep_all_the_time),
+	    CASE(test_a_pipe_all_the_time),
 	    CASE(test_disk),
 	    CASE(test_requests),
 	    CASE(test_direct_io_worker),

@@ -102,7 +102,7 @@ static void put_sleep(struct buf *out, const struct waits_node *n)
 		buf_puts(out, " (not recorded)");
 	else if (n->account == ACCOUNT_UNKNOWN)
 		buf_puts(out, " (not known who ended it)");
-	else if (n->account == ACCOUNT_IDLE)
+	else if (n->account == ACCOUNT_IDLE && l->kind != WAIT_PIPE_EMPTY)
 		buf_puts(out, " (idle)");
 }
 
@@ -324,7 +324,11 @@ static enum wait_rest rest_of_sleeper(const struct waits_chains *c, uint32_t nod
 {
 	const struct waits_node *n = &c->nodes[node];
 
-	if (a == ACCOUNT_IDLE && n->account_ns[a] && is_for_others(c, node))
+	if (n->layer.notes & NOTE_CHILD)
+		return WAIT_NO_REST;
+	/* who would write the pipe is not known, or is no child */
+	if (a == ACCOUNT_IDLE &&
+	    (n->layer.kind == WAIT_PIPE_EMPTY || (n->account_ns[a] && is_for_others(c, node))))
 		return WAIT_PERHAPS_REST;
 	if (a == ACCOUNT_IDLE || a == ACCOUNT_DELIBERATE)
 		return WAIT_REST;
