@@ -221,9 +221,10 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 	if (err && err != -ENOENT)
 		return err;
 	if (err || !c.path.length_ns) {
-		wait_nothing_words(
-		    &out, r, "no critical path: no thread of the target was seen to do anything",
-		    output_columns(o));
+		wait_nothing_words(&out, r,
+				   "no critical path: no thread of the target was seen to run; "
+				   "chains says what they wait for",
+				   output_columns(o));
 		buf_putc(&out, '\n');
 	} else {
 		buf_printf(&line, "critical path: %s of %s explained (%s missing)",
