@@ -239,7 +239,9 @@ struct descent_path *result_add_path(struct builder *b, uint32_t node, double ns
 		b->err = -ENOMEM;
 		return NULL;
 	}
+	/* a small path may have been here, and left out */
 	path = &b->r->paths[b->r->nr_paths++];
+	*path = (struct descent_path){0};
 	path->share = ratio(ns, b->latency);
 	path->latency_ns = rounded(ns);
 	path->cause = *cause;

@@ -10,7 +10,9 @@ def attached(*options):
     program = Peaktop("watch", "-p", t.pid, "-f", "busy", "-f", "syscalls", "--json", "--for", 600, "--max-overhead", 100, *options)
     program.armed(t.pid)
     ready(program)
+    before = cpu_ticks(t.pid)
     t.go()
+    wait_for(lambda: cpu_ticks(t.pid) > before + 1, "the target has made calls", 20)
     return t, program
 
 
