@@ -51,11 +51,14 @@ NOINLINE struct pt_follow *submitter_follow(struct pt_control *c, struct task_st
 	struct pt_follow *f;
 	u32 tid = current->pid;
 
-	if (!(current->flags & FLAG_KTHREAD))
+	/* the idle tasks have no number of their own */
+	if (!tid || !(current->flags & FLAG_KTHREAD))
 		return 0;
 	if (c->waits.submitter[tid & (PT_SUBMITTERS - 1)] != tid) {
 		q.tid = tid;
+		q.window = c->waits.window;
 		bpf_map_update_elem(&waits_requests, &key, &q, BPF_ANY);
+		waits_charge(now);
 		return 0;
 	}
 	f = follow_begin(c, current, 1, now + EXPIRES_NS);
@@ -73,9 +76,12 @@ NOINLINE int request_follow(struct pt_control *c, struct request *rq, u32 event)
 	struct irq_context *irq = irq_here();
 	struct pt_follow *f;
 
-	if (q && q->stranger == PT_STRANGER)
+	/* its completion may have come when no window was open */
+	if (q && q->stranger == PT_STRANGER && q->window == c->waits.window)
 		return 0;
 	if (!q || q->stranger) {
+		if (q)
+			bpf_map_delete_elem(&waits_requests, &key);
 		/* what an interrupt submits is not of the task under it */
 		if (irq && irq->brackets)
 			return 0;
@@ -126,9 +132,15 @@ SEC("tp_btf/block_io_done")
 int BPF_PROG(on_block_done, struct request *rq)
 {
 	struct irq_context *irq = irq_here();
+	struct pt_waits_request *q;
+	u64 key = (u64)rq;
 
-	if (irq && waits_on(the_control()))
-		bracket_pop_request(irq);
+	if (!irq || !waits_on(the_control()))
+		return 0;
+	bracket_pop_request(irq);
+	q = bpf_map_lookup_elem(&waits_requests, &key);
+	if (q && q->stranger == PT_STRANGER_DONE)
+		bpf_map_delete_elem(&waits_requests, &key);
 	return 0;
 }
 
@@ -136,19 +148,25 @@ int BPF_PROG(on_block_done, struct request *rq)
 
 /* A request with data is given to its device. Returns how far from the one before it begins, as
  * pt_request.distance. */
-NOINLINE u64 request_distance(struct request *rq)
+NOINLINE u64 request_distance(struct pt_control *c, struct request *rq)
 {
-	u64 key = (u64)rq->q, begin = rq->__sector, end = begin + (rq->__data_len >> 9), *last, was;
+	u64 key = (u64)rq->q, begin = rq->__sector, end = begin + (rq->__data_len >> 9), was;
+	struct pt_request_end *last, fresh = {.sector = end, .at = bpf_ktime_get_ns()};
+	bool is_last;
 
 	if (end == begin)
 		return 0;
 	last = bpf_map_lookup_elem(&request_ends, &key);
 	if (!last) {
-		bpf_map_update_elem(&request_ends, &key, &end, BPF_ANY);
+		bpf_map_update_elem(&request_ends, &key, &fresh, BPF_ANY);
 		return 0;
 	}
-	was = *last;
-	*last = end;
+	was = last->sector;
+	/* others were not seen while the layer was off */
+	is_last = c && gate_is_open(c, GATE_BLOCK, last->at);
+	*last = fresh;
+	if (!is_last)
+		return 0;
 	return (begin > was ? begin - was : was - begin) + 1;
 }
 
@@ -172,7 +190,7 @@ INLINE void request_seen(struct request *rq, u32 event)
 	if (!c || !(c->layers & ON_BLOCK))
 		return;
 	if (event == REQUEST_ISSUED)
-		q.distance = request_distance(rq);
+		q.distance = request_distance(c, rq);
 	/* a worker of the kernel may issue what a target has submitted */
 	seen = bpf_map_lookup_elem(&requests, &key);
 	/* what was open when the layer was off may have ended unseen */

@@ -118,9 +118,13 @@ struct pt_uring {
 
 MAP(LRU_HASH, requests, u64, struct pt_request, 8192);
 
-/* Where the last request ended that a device was given. Key: address of its queue; value: sector.
- */
-MAP(LRU_HASH, request_ends, u64, u64, 256);
+/* Where the last request ended that a device was given, and when it was. */
+struct pt_request_end {
+	pt_u64 sector, at;
+};
+
+/* Key: address of the queue. */
+MAP(LRU_HASH, request_ends, u64, struct pt_request_end, 256);
 
 /* Connections that are being made. Key: address of the socket. */
 MAP(LRU_HASH, connects, u64, struct pt_request, 8192);

@@ -42,17 +42,24 @@ INLINE void connect_sample(struct pt_record_sample *r, struct sock *sk, int stat
 	count_hit(PT_READS);
 }
 
+/* False: the attempt failed before the first SYN, as no port was left. */
+INLINE bool syn_was_sent(struct sock *sk, int state)
+{
+	return state != TCP_CLOSE || BPF_CORE_READ(sk, sk_err) ||
+	       BPF_CORE_READ((struct tcp_sock *)sk, packets_out);
+}
+
 INLINE void connect_end(struct pt_control *c, struct sock *sk, u64 key, int state)
 {
 	struct pt_request *q = bpf_map_lookup_elem(&connects, &key);
 	u64 now = bpf_ktime_get_ns(), ns;
 	struct pt_record_sample *r;
 
+	count_hit(PT_HIT_BLOCK);
 	if (!q)
 		return;
-	count_hit(PT_HIT_BLOCK);
-	if (gate_is_open(c, GATE_NET, q->start) && counts_still(c, q->start) && c->slot_connect &&
-	    c->slot_connect < PT_SLOTS) {
+	if (syn_was_sent(sk, state) && gate_is_open(c, GATE_NET, q->start) &&
+	    counts_still(c, q->start) && c->slot_connect && c->slot_connect < PT_SLOTS) {
 		ns = hist_count(c, c->slot_connect, now - q->start);
 		r = sample_begin(c, c->slot_connect, q->tgid, q->tid, q->start, ns);
 		if (r) {

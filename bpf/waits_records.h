@@ -224,7 +224,7 @@ struct pt_waits_request {
 	pt_u32 tid, object;
 	pt_u32 stranger; /* enum pt_stranger: its submitter, a thread of the kernel, is not followed
 			  */
-	pt_u32 spare;
+	pt_u32 window;	 /* of a stranger */
 };
 enum pt_stranger { PT_STRANGER_NONE = 0, PT_STRANGER, PT_STRANGER_DONE /* it has completed */ };
 

@@ -304,7 +304,7 @@ INLINE void submitter_want(struct pt_control *c, u64 key)
 {
 	struct pt_waits_request *q = bpf_map_lookup_elem(&waits_requests, &key);
 
-	if (q && q->stranger)
+	if (q && q->stranger && q->window == c->waits.window)
 		c->waits.submitter[q->tid & (PT_SUBMITTERS - 1)] = q->tid;
 }
 

@@ -192,6 +192,8 @@ void waits_request(struct collector *c, const struct req_waits *req)
 		/* else the first stack waits for it, and a short command is over meanwhile */
 		kernel_names_look(c);
 		kernel_side_control(c->kernel)->waits.lost = 0;
+		memset(kernel_side_control(c->kernel)->waits.submitter, 0,
+		       sizeof(kernel_side_control(c->kernel)->waits.submitter));
 		kernel_waits_forget_sent(c->kernel);
 	}
 	send_ack(c, req->epoch);
