@@ -2,11 +2,9 @@
 /* Arrays that grow up to a maximum, and binary search in sorted arrays. */
 #pragma once
 
-/*
- * Make room for `nr` elements in `array`, which has room for `cap` (a variable of any integer
+/* Make room for `nr` elements in `array`, which has room for `cap` (a variable of any integer
  * type), at most `max`. Returns 0, -E2BIG if `nr` is larger, or -ENOMEM. After an error the array
- * is unchanged.
- */
+ * is unchanged. */
 #define array_fit(array, nr, cap, max)                                                             \
 	({                                                                                         \
 		size_t cap_ = (cap);                                                               \
@@ -82,10 +80,8 @@ int compare_u64(const void *a, const void *b);
 		first_;                                                                            \
 	})
 
-/*
- * The first index below `nr` at which `is_below`, an expression of the index `i`, is false; `nr` if
- * there is none. It must be true up to some index and false from there on.
- */
+/* The first index below `nr` at which `is_below`, an expression of the index `i`, is false; `nr` if
+ * there is none. It must be true up to some index and false from there on. */
 #define lower_bound(i, nr, is_below)                                                               \
 	({                                                                                         \
 		size_t low_ = 0, high_ = (nr);                                                     \

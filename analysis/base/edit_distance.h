@@ -4,11 +4,9 @@
 
 enum { EDIT_MAX_TEXT = 160 }; /* only the first so many bytes of a text are compared */
 
-/*
- * The number of edits that turn `a` into `b`: insert, delete or replace one character, or swap
+/* The number of edits that turn `a` into `b`: insert, delete or replace one character, or swap
  * two neighbours (optimal string alignment). Ignores case, and the text after the first
- * EDIT_MAX_TEXT bytes. Returns limit + 1 as soon as more than `limit` edits are needed.
- */
+ * EDIT_MAX_TEXT bytes. Returns limit + 1 as soon as more than `limit` edits are needed. */
 unsigned int edit_distance(const char *a, size_t na, const char *b, size_t nb, unsigned int limit);
 
 /* The maximum number of edits between a name of `len` characters and a similar name: a third of

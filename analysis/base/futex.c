@@ -5,11 +5,9 @@
 
 enum { LARGEST_TID = 4 << 20 }; /* PID_MAX_LIMIT of the kernel */
 
-/*
- * True if the word names a thread and says that others wait: the kernel defines this form for
+/* True if the word names a thread and says that others wait: the kernel defines this form for
  * robust mutexes and for those with priority inheritance, and musl uses it for all mutexes. A count
- * that happens to have the bit of the waiters is hardly the number of a thread, too.
- */
+ * that happens to have the bit of the waiters is hardly the number of a thread, too. */
 static bool has_owner(uint32_t word)
 {
 	uint32_t tid = word & FUTEX_TID_MASK;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The Makefile includes this file before every source file: the headers of the C library that most
+/* The Makefile includes this file before every source file: the headers of the C library that most
  * files need, which these need not include again, and functions that this project must not use, so
- * that the compiler rejects them.
- */
+ * that the compiler rejects them. */
 #pragma once
 
 #include <errno.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What differs between processors, for the code planner: encoding, calling
+/* What differs between processors, for the code planner: encoding, calling
  * convention, and what the kernel's uprobes do with an instruction
- * (x86-64: arch_x86.c; the rules are those of arch/x86/kernel/uprobes.c).
- */
+ * (x86-64: arch_x86.c; the rules are those of arch/x86/kernel/uprobes.c). */
 #pragma once
 
 #include "analysis/code/decode.h"
@@ -14,10 +12,8 @@ enum { ARCH_ENTRY_CFA = 8, ARCH_WORD = 8, ARCH_RETURN_REGISTER = 0 };
 /* Bytes that a short jump can span. */
 enum { ARCH_SHORT_REACH = 132 };
 
-/*
- * Length of an instruction that capstone does not know, of the families that have
- * one scheme for all (VEX and EVEX); 0 if it is none of these or longer than `len`.
- */
+/* Length of an instruction that capstone does not know, of the families that have
+ * one scheme for all (VEX and EVEX); 0 if it is none of these or longer than `len`. */
 unsigned arch_unknown_length(const uint8_t *bytes, size_t len);
 /* Fill `flow`, `target` and `enc` of an instruction whose bytes and length are known. */
 void arch_analyse(struct insn *insn);
@@ -54,10 +50,8 @@ bool arch_is_stack_pointer(unsigned capstone_register);
 
 /* Operand of an indirect call or jump. */
 void arch_indirect_operand(const struct insn *insn, struct call_operand *out);
-/*
- * The same for a probe on the instruction: registers as the kernel hands them out.
- * OPERAND_NONE where a probe cannot compute it (segments, 32-bit addresses).
- */
+/* The same for a probe on the instruction: registers as the kernel hands them out.
+ * OPERAND_NONE where a probe cannot compute it (segments, 32-bit addresses). */
 void arch_probe_operand(const struct insn *insn, struct rec_operand *out);
 /* Address of a memory operand relative to the instruction pointer. */
 bool arch_pc_relative(const struct insn *insn, uint64_t *vaddr);
@@ -68,9 +62,7 @@ bool arch_loads_table_entry(const struct insn *insn);
 /* An absolute jump table: jmp *table(, index, 8). */
 bool arch_absolute_table(const struct insn *insn, uint64_t *table);
 
-/*
- * A branch of which the first byte is at `bytes`, found without decoding:
- * 1 call, 2 jump, 3 address taken, 0 none. `len` >= ARCH_SCAN_BYTES.
- */
+/* A branch of which the first byte is at `bytes`, found without decoding:
+ * 1 call, 2 jump, 3 address taken, 0 none. `len` >= ARCH_SCAN_BYTES. */
 enum { ARCH_SCAN_BYTES = 7, ARCH_SCAN_NONE = 0, ARCH_SCAN_CALL, ARCH_SCAN_JUMP, ARCH_SCAN_LEA };
 int arch_scan(const uint8_t *bytes, uint64_t vaddr, uint64_t *target);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of arch_x86*.c: the parts of an encoding. arch_x86.c says what an
- * instruction does, arch_x86_probe.c what the kernel does with a probe on it.
- */
+/* Inside of arch_x86*.c: the parts of an encoding. arch_x86.c says what an
+ * instruction does, arch_x86_probe.c what the kernel does with a probe on it. */
 #pragma once
 
 #include "analysis/code/arch.h"

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What uprobes do on x86-64, after arch/x86/kernel/uprobes.c of Linux 5.15 to
- * 6.18 (checked against 6.18 with every kind of instruction of libc).
- */
+/* What uprobes do on x86-64, after arch/x86/kernel/uprobes.c of Linux 5.15 to
+ * 6.18 (checked against 6.18 with every kind of instruction of libc). */
 #include "analysis/code/arch_x86.h"
 
-/*
- * The kernel's table of one-byte opcodes that it steps in 64-bit programs. It
- * looks up the opcode of a VEX instruction in the same table, whatever its map.
- */
+/* The kernel's table of one-byte opcodes that it steps in 64-bit programs. It
+ * looks up the opcode of a VEX instruction in the same table, whatever its map. */
 static bool kernel_table_has(uint8_t op)
 {
 	switch (op) {
@@ -99,11 +95,9 @@ static bool is_nop(const struct insn *insn)
 				     !(insn->enc.rex & REX_B) && !(insn->enc.prefixes & P_F3));
 }
 
-/*
- * Instructions that some kernel since 6.18 replaces by a call to a page of its
+/* Instructions that some kernel since 6.18 replaces by a call to a page of its
  * own: nops of 5 bytes (the call writes below the stack pointer) and, later, of
- * 10 bytes and what such a probe leaves behind, a jump over 8 bytes.
- */
+ * 10 bytes and what such a probe leaves behind, a jump over 8 bytes. */
 static bool is_rewritten(const struct insn *insn)
 {
 	if (is_nop(insn))

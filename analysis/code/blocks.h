@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Basic blocks of the function whose flow is loaded, and which of them lie in a
+/* Basic blocks of the function whose flow is loaded, and which of them lie in a
  * loop: in a strongly connected component of the flow graph (Tarjan, SIAM J.
  * Computing 1972). Jumps through tables go to every address that only tables name.
- * Inside of the placement planner and its server.
- */
+ * Inside of the placement planner and its server. */
 #pragma once
 
 #include "analysis/code/placer.h"

@@ -75,11 +75,9 @@ int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code
 	return err;
 }
 
-/*
- * No flow that could be followed leads here: a target of a jump table, a landing pad, padding.
+/* No flow that could be followed leads here: a target of a jump table, a landing pad, padding.
  * Decode on from the last instruction before it that is known, which ends at or before `at`. What
- * was passed on the way is marked: the next question about this part begins there.
- */
+ * was passed on the way is marked: the next question about this part begins there. */
 static enum boundary check_linear(struct boundaries *b, struct decoder *d, const uint8_t *code,
 				  size_t at)
 {

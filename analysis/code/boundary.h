@@ -30,11 +30,9 @@ struct boundaries {
 
 enum { BOUNDARY_MAX_RANGE = 8 << 20 };
 
-/*
- * Follow the control flow in `code` (b->size bytes at address b->start, at most BOUNDARY_MAX_RANGE)
+/* Follow the control flow in `code` (b->size bytes at address b->start, at most BOUNDARY_MAX_RANGE)
  * from its beginning and from the `nr` addresses in `roots`; those outside are passed over. 0 or
- * -ENOMEM, -E2BIG.
- */
+ * -ENOMEM, -E2BIG. */
 int boundaries_init(struct boundaries *b, struct decoder *d, const uint8_t *code,
 		    const uint64_t *roots, size_t nr);
 enum boundary boundaries_check(struct boundaries *b, struct decoder *d, const uint8_t *code,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the placement planner: the branches between the parts of a module, found by one scan
- * over the bytes of its code.
- */
+/* Inside of the placement planner: the branches between the parts of a module, found by one scan
+ * over the bytes of its code. */
 #pragma once
 
 enum { INDEX_MAX = 32 << 20 }; /* branches of one kind in a module */
@@ -29,8 +27,6 @@ void index_release(struct branch_index *x);
 size_t index_first(const struct placer *p, const struct branch_list *list, uint64_t target);
 uint64_t index_target(const struct placer *p, uint64_t key);
 uint64_t index_source(const struct placer *p, uint64_t key);
-/*
- * The scan goes over bytes, not instructions: the instruction that really holds
- * what it saw at `vaddr`, with its part in `in`; NULL if there is none.
- */
+/* The scan goes over bytes, not instructions: the instruction that really holds
+ * what it saw at `vaddr`, with its part in `in`; NULL if there is none. */
 const struct flow_insn *index_verify(struct placer *p, uint64_t vaddr, struct part_code **in);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Who calls a function of a module: direct calls found by a scan for their
+/* Who calls a function of a module: direct calls found by a scan for their
  * displacement and verified by decoding the function that they are in, and the
  * signs that it is also reached in other ways. "Only called directly" stays a
- * hypothesis (dlopen, computed addresses): the collector tests it at the entry.
- */
+ * hypothesis (dlopen, computed addresses): the collector tests it at the entry. */
 #pragma once
 
 #include "analysis/code/placement.h"
@@ -23,10 +21,8 @@ struct caller {
 	uint64_t ret;  /* return address */
 };
 
-/*
- * Direct calls of the function that starts at `function`, in address order. At
+/* Direct calls of the function that starts at `function`, in address order. At
  * most `max` are written; returns how many there are, or a negative errno.
- * The first use of a planner scans the code of the module (about 1 ns a byte).
- */
+ * The first use of a planner scans the code of the module (about 1 ns a byte). */
 int callers_find(struct placer *p, uint64_t function, struct caller *out, size_t max,
 		 uint32_t *flags);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which share of the functions of a module can be watched, and by which
- * placement: the planner's rules applied to every function and every call site.
- */
+/* Which share of the functions of a module can be watched, and by which
+ * placement: the planner's rules applied to every function and every call site. */
 #pragma once
 
 #include "analysis/base/buf.h"
@@ -31,12 +29,10 @@ struct module_coverage {
 /* The functions that can be watched: all but the declined. */
 uint64_t coverage_watchable(const struct module_coverage *c);
 
-/*
- * In steps, so that a server can answer between them. coverage_step() looks at
+/* In steps, so that a server can answer between them. coverage_step() looks at
  * up to `parts` parts of the code and returns 1 while there is more, 0 at the
  * end (then the result is complete), or a negative errno. The placer must not be
- * freed before the run.
- */
+ * freed before the run. */
 struct coverage_run *coverage_begin(struct placer *p);
 int coverage_step(struct coverage_run *run, size_t parts);
 const struct module_coverage *coverage_result(const struct coverage_run *run);

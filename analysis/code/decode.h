@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Decoding instructions, one at a time, from an address that is known to be the
+/* Decoding instructions, one at a time, from an address that is known to be the
  * start of one. Lengths and register effects come from capstone; control flow,
- * stack pointer changes and what the kernel does with a probe come from arch.h.
- */
+ * stack pointer changes and what the kernel does with a probe come from arch.h. */
 #pragma once
 
 /* What comes after an instruction. */
@@ -54,10 +52,8 @@ struct insn_effects {
 struct decoder *decoder_new(void);
 void decoder_free(struct decoder *d);
 
-/*
- * The instruction in the first bytes of `bytes`, at most `len`. 0, or -EILSEQ:
- * these bytes are no instruction that is known, or it goes on past `len`.
- */
+/* The instruction in the first bytes of `bytes`, at most `len`. 0, or -EILSEQ:
+ * these bytes are no instruction that is known, or it goes on past `len`. */
 int decode_insn(struct decoder *d, const uint8_t *bytes, size_t len, uint64_t vaddr,
 		struct insn *out);
 /* AT&T syntax, cut to fit; ".byte ..." for what is not known. Some ten times slower, as the next.

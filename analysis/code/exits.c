@@ -4,10 +4,8 @@
 #include "analysis/code/placer.h"
 #include "analysis/code/probe_search.h"
 
-/*
- * True if a path never returns, such as the call of __stack_chk_fail. The branch that may
- * lead there need not be an exit.
- */
+/* True if a path never returns, such as the call of __stack_chk_fail. The branch that may
+ * lead there need not be an exit. */
 static bool is_dead_end(struct placer *p, uint64_t vaddr)
 {
 	struct part_code *pc = flow_part(&p->flow, vaddr);
@@ -72,10 +70,8 @@ static bool search_back(struct probe_search *s)
 	return true;
 }
 
-/*
- * A place for the ret at `vaddr`: an emulated instruction before it, else itself.
- * Never the entry's: in a short function that may be in the same straight line.
- */
+/* A place for the ret at `vaddr`: an emulated instruction before it, else itself.
+ * Never the entry's: in a short function that may be in the same straight line. */
 static bool exit_place(struct placer *p, uint64_t vaddr, uint64_t entry, struct place *out)
 {
 	bool found = false;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the placement planner: the code of one function with its split-off parts, and where it
+/* Inside of the placement planner: the code of one function with its split-off parts, and where it
  * can be jumped to. flow.c loads it, flow_targets.c finds the targets. Nothing outside
- * analysis/code and tui/parser includes this.
- */
+ * analysis/code and tui/parser includes this. */
 #pragma once
 
 #include "analysis/code/part_code.h"
@@ -34,10 +32,8 @@ struct flow {
 	bool valid;
 };
 
-/*
- * The flow of the function whose code contains `vaddr`, be it in a split-off
- * part. 0 and p->flow, or -ENOTSUP and `why`.
- */
+/* The flow of the function whose code contains `vaddr`, be it in a split-off
+ * part. 0 and p->flow, or -ENOTSUP and `why`. */
 int flow_load(struct placer *p, uint64_t vaddr, enum place_why *why);
 void flow_release(struct flow *f);
 /* flow_targets.c: fill in targets and flags of a flow whose parts are there. */

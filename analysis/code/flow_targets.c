@@ -208,10 +208,8 @@ static int read_table(struct placer *p, struct flow *f, struct tables *t, uint64
 	return (int)found;
 }
 
-/*
- * Every address of data that the function takes may be the start of a table: one
- * target too many does no harm.
- */
+/* Every address of data that the function takes may be the start of a table: one
+ * target too many does no harm. */
 static int collect_tables(struct placer *p, struct flow *f)
 {
 	struct tables t = {.nr_seen = 0};

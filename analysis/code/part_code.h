@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the placement planner: the instructions of one part of a function, decoded and kept in
- * the planner. Nothing outside analysis/code and tui/parser includes this.
- */
+/* Inside of the placement planner: the instructions of one part of a function, decoded and kept in
+ * the planner. Nothing outside analysis/code and tui/parser includes this. */
 #pragma once
 
 #include "analysis/code/decode.h"

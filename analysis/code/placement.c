@@ -153,10 +153,8 @@ static bool begins_loop(const struct probe_search *s)
 	return false;
 }
 
-/*
- * The same from a return address; `flags` holds for all of the line. A step at the return address
- * costs less than an emulation in each turn of a loop that follows.
- */
+/* The same from a return address; `flags` holds for all of the line. A step at the return address
+ * costs less than an emulation in each turn of a loop that follows. */
 static bool search_return(struct probe_search *s, uint32_t flags, bool guarded, unsigned max_skip,
 			  struct place *out)
 {

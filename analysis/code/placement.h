@@ -85,11 +85,9 @@ struct place_policy {
 	bool no_stepped;	/* never a single-stepped place */
 	bool shadow_stack;	/* the target runs with one: no probe on a call */
 	bool long_nops_stepped; /* kernel before 6.18: only the one-byte nop is emulated */
-	/*
-	 * Take instructions that some kernels since 6.18 replace by a call (nops of
+	/* Take instructions that some kernels since 6.18 replace by a call (nops of
 	 * 5 and 10 bytes): it writes below the stack pointer, where a leaf function
-	 * may keep variables. Seen to corrupt programs on 6.18.44: leave it off.
-	 */
+	 * may keep variables. Seen to corrupt programs on 6.18.44: leave it off. */
 	bool allow_nop5;
 };
 
@@ -99,11 +97,9 @@ void placer_free(struct placer *p);
 const struct place_policy *placer_policy(const struct placer *p);
 const struct code_source *placer_source(const struct placer *p);
 
-/*
- * Where to see each activation of the function at `function` once, as close to
+/* Where to see each activation of the function at `function` once, as close to
  * its start as is cheap: the first emulated instruction in a straight line from
- * the start, else a stepped one.
- */
+ * the start, else a stepped one. */
 int place_entry(struct placer *p, uint64_t function, struct place *out, enum place_why *why);
 
 enum exit_flags {
@@ -168,10 +164,8 @@ struct call_site {
 	struct rec_operand operand; /* of an indirect one; CALL_PLT: of the stub's jump */
 };
 
-/*
- * The call sites of a function in address order, with its split-off part.
- * Writes at most `max`, returns how many there are.
- */
+/* The call sites of a function in address order, with its split-off part.
+ * Writes at most `max`, returns how many there are. */
 int function_call_sites(struct placer *p, uint64_t function, struct call_site *out, size_t max,
 			enum place_why *why);
 
@@ -190,13 +184,11 @@ enum plan_price {
 	PLAN_PRICES
 };
 
-/*
- * How to time one function. PLAN_CALLERS and PLAN_DISCOVERED have no exits. With
+/* How to time one function. PLAN_CALLERS and PLAN_DISCOVERED have no exits. With
  * `needs_learning` an entry may meet a return address that is not among
  * `returns`: place_return() gives its place. A PLAN_EXITS that needs learning has
  * both: arm the exits, which are complete but single-stepped, or the returns
- * known so far and learn the rest, which is cheaper; not both at a time.
- */
+ * known so far and learn the rest, which is cheaper; not both at a time. */
 struct plan {
 	enum plan_strategy strategy;
 	enum plan_price price;
@@ -215,12 +207,10 @@ struct plan {
 
 /* 0 and a plan, or -ENOTSUP with `why` and `text` filled in. Release in both cases. */
 int plan_function(struct placer *p, uint64_t function, struct plan *out);
-/*
- * The same, but where only a single-stepped instruction could serve as the entry, and all
+/* The same, but where only a single-stepped instruction could serve as the entry, and all
  * calls of the function are direct ones that are known: activations begin at those calls and
  * end behind them. A step takes ten times as long as an emulation, and by how
- * much it makes a call longer is known less well.
- */
+ * much it makes a call longer is known less well. */
 int plan_function_at_calls(struct placer *p, uint64_t function, struct plan *out);
 void plan_release(struct plan *plan);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the placement planner: what a planner keeps of its module. The layers below the plans,
- * each with a header: part_code.h, branch_index.h, flow.h, probe_search.h.
- */
+/* Inside of the placement planner: what a planner keeps of its module. The layers below the plans,
+ * each with a header: part_code.h, branch_index.h, flow.h, probe_search.h. */
 #pragma once
 
 #include "analysis/code/branch_index.h"

@@ -91,10 +91,8 @@ static int plan_exits(struct placer *p, uint64_t function, struct plan *plan)
 	return 0;
 }
 
-/*
- * If exceptions may pass through the function, end its calls at its exits instead of at its
- * return addresses.
- */
+/* If exceptions may pass through the function, end its calls at its exits instead of at its
+ * return addresses. */
 static void returns_drop_false(struct plan *plan)
 {
 	size_t kept = 0;
@@ -218,11 +216,9 @@ int plan_function(struct placer *p, uint64_t function, struct plan *out)
 	return 0;
 }
 
-/*
- * Find a pair of places, a start and an end, for each call instruction that calls the function.
+/* Find a pair of places, a start and an end, for each call instruction that calls the function.
  * -ENOTSUP if a call has no start that the kernel emulates. The end may be single-stepped, because
- * the clock is read before the step.
- */
+ * the clock is read before the step. */
 static int call_pairs(struct placer *p, uint64_t function, const struct caller *callers, size_t nr,
 		      struct place *calls, struct place *returns)
 {
@@ -244,10 +240,8 @@ static int call_pairs(struct placer *p, uint64_t function, const struct caller *
 	return 0;
 }
 
-/*
- * The end of one call may be the next call of the same function: two probes there would begin
- * the next activation before they end this one. Such an end moves nearer to its return address.
- */
+/* The end of one call may be the next call of the same function: two probes there would begin
+ * the next activation before they end this one. Such an end moves nearer to its return address. */
 static int ends_part_from_calls(struct placer *p, const struct place *calls, struct place *returns,
 				size_t nr)
 {

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Inside of the placement planner: going from an ideal address to the nearest
- * instruction that a probe can stand on. The flow of the function is loaded.
- */
+/* Inside of the placement planner: going from an ideal address to the nearest
+ * instruction that a probe can stand on. The flow of the function is loaded. */
 #pragma once
 
 #include "analysis/code/placer.h"
 
-/*
- * One instruction after the other from an ideal address, in a straight line:
- * forwards for entries and returns, backwards for exits.
- */
+/* One instruction after the other from an ideal address, in a straight line:
+ * forwards for entries and returns, backwards for exits. */
 struct probe_search {
 	struct placer *p;
 	struct part_code *pc;
@@ -33,10 +29,8 @@ void probe_search_place(struct probe_search *s, enum site_class cls, struct plac
 bool probe_search_forward(struct probe_search *s);
 /* On to the next instruction, whatever the present one does. */
 bool probe_search_next(struct probe_search *s);
-/*
- * At the branch of a Go function that finds its stack too small: the other way
- * makes it larger, maybe elsewhere, and begins again at `start`.
- */
+/* At the branch of a Go function that finds its stack too small: the other way
+ * makes it larger, maybe elsewhere, and begins again at `start`. */
 bool probe_search_at_stack_check(const struct probe_search *s, uint64_t start);
 
 /* The call frame information does not contradict `stack pointer + cfa == CFA` of the function. */

@@ -188,10 +188,8 @@ static bool on_boundary(struct module_source *s, struct decoder *d, uint64_t sta
 	return start == vaddr;
 }
 
-/*
- * Symbols inside the code of an FDE are further entries of it (assembly), and
- * split it; one that points into the middle of an instruction is a lie.
- */
+/* Symbols inside the code of an FDE are further entries of it (assembly), and
+ * split it; one that points into the middle of an instruction is a lie. */
 static int split_inner(struct module_source *s)
 {
 	struct decoder *d = decoder_new();

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Takes the answers to requests of the descent: call sites, callees that were learnt from a burst,
- * lost call sites.
- */
+/* Takes the answers to requests of the descent: call sites, callees that were learnt from a burst,
+ * lost call sites. */
 
 #include "analysis/descent/descent_impl.h"
 
 enum { DROWNED_CALLS = 5 }; /* such calls show that the armed set costs too much */
-/*
- * A call that took this many times what is left of it without its probes consists of probes. Their
- * cost is known to a tenth or less well, and the collector subtracts three quarters at most.
- */
+/* A call that took this many times what is left of it without its probes consists of probes. Their
+ * cost is known to a tenth or less well, and the collector subtracts three quarters at most. */
 #define DROWNED 3.5
 
 /* An answer came: continue the step that waited for it. */
@@ -98,10 +94,8 @@ int descent_take_indirect_callees(struct descent *d, const struct rec_indirect_c
 	if (caller->tried)
 		fnode_set_tried(caller, n->site, true);
 	if (!r->error && r->nr_callees) {
-		/*
-		 * One candidate has become several: take the votes again, with each callee by
-		 * itself.
-		 */
+		/* One candidate has become several: take the votes again, with each callee by
+		 * itself. */
 		caller->self_kept[CANDIDATE_SELF] |= caller->live;
 		fnode_reset_votes(&d->tree, n->parent);
 		caller->undecided = caller->live && fnode_complete(&d->tree, n->parent);

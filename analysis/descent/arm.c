@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * After a decision, finds the next set to arm: opens root cause candidates that have callees
- * without a measurement. When nothing is left to open, the descent ends.
- */
+/* After a decision, finds the next set to arm: opens root cause candidates that have callees
+ * without a measurement. When nothing is left to open, the descent ends. */
 
 #include "analysis/descent/callee_pick.h"
 
@@ -135,10 +133,8 @@ void descent_arm_rest(struct descent *d)
 
 /* --- what to do about each candidate */
 
-/*
- * Stop arming callees of this function. Its rest was one candidate; from now on own code, blocking
- * and faults are separate candidates. If the function has callees, take its votes again.
- */
+/* Stop arming callees of this function. Its rest was one candidate; from now on own code, blocking
+ * and faults are separate candidates. If the function has callees, take its votes again. */
 static void close_node(struct descent *d, uint32_t node)
 {
 	struct fnode *n = &d->tree.node[node];
@@ -170,10 +166,8 @@ static void open_blocks(struct descent *d)
 	}
 }
 
-/*
- * Prepares to arm callees of a candidate. Returns false if it is closed, or if an answer is
- * awaited.
- */
+/* Prepares to arm callees of a candidate. Returns false if it is closed, or if an answer is
+ * awaited. */
 static bool can_open(struct pick *p, uint32_t node)
 {
 	struct fnode *n = &p->d->tree.node[node];
@@ -215,9 +209,8 @@ static bool can_open(struct pick *p, uint32_t node)
 	return false;
 }
 
-/*
- * Keeps those callees armed that may be among the largest in the end, while further ones are tried.
- */
+/* Keeps those callees armed that may be among the largest in the end, while further ones are
+ * tried. */
 static void pick_contenders(struct pick *p, uint32_t node)
 {
 	const struct sums *own = &p->d->tree.node[node].all;
@@ -282,10 +275,8 @@ void pick_open(struct pick *p, const uint32_t *list, uint32_t nr)
 	free(witnessed);
 }
 
-/*
- * Adds the measured but disarmed callees that take most time, as many as there is room for. Returns
- * their number.
- */
+/* Adds the measured but disarmed callees that take most time, as many as there is room for. Returns
+ * their number. */
 static uint32_t pick_dropped(struct pick *p, uint32_t node)
 {
 	const struct ftree *t = &p->d->tree;
@@ -313,11 +304,9 @@ static uint32_t pick_dropped(struct pick *p, uint32_t node)
 	}
 }
 
-/*
- * Dropped callees have only a mean. If their means exceed what is left for the function
+/* Dropped callees have only a mean. If their means exceed what is left for the function
  * itself, the vote is uncertain: a callee that takes much time in a few calls looks like
- * own code. Arm such callees again.
- */
+ * own code. Arm such callees again. */
 static bool wants_a_second_look(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];
@@ -388,10 +377,8 @@ static void finish(struct descent *d)
 		}
 		path |= n->live && n->spread;
 	}
-	/*
-	 * The votes of a saved session may belong to paths that no call takes any more. Start again
-	 * with no votes, once.
-	 */
+	/* The votes of a saved session may belong to paths that no call takes any more. Start again
+	 * with no votes, once. */
 	if (!path && !d->restarted) {
 		for (uint32_t i = 0; i < d->tree.nr_nodes; i++)
 			fnode_reset_votes(&d->tree, i);
@@ -412,10 +399,8 @@ static void finish(struct descent *d)
 		d->status = limit ? DESCENT_DEPTH_REACHED : DESCENT_ROOT_CAUSE;
 }
 
-/*
- * Makes one pass of planning. Returns true if another pass is needed because candidates were
- * closed.
- */
+/* Makes one pass of planning. Returns true if another pass is needed because candidates were
+ * closed. */
 static bool plan_once(struct descent *d, int *err)
 {
 	struct pick p = {.d = d};

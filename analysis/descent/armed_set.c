@@ -44,10 +44,8 @@ uint32_t armed_set_frames(const struct descent_armed *armed, uint32_t nr_armed, 
 	return n;
 }
 
-/*
- * Returns the middle of the peak on the logarithmic axis, because few calls of a wide peak are as
- * short as its lower end.
- */
+/* Returns the middle of the peak on the logarithmic axis, because few calls of a wide peak are as
+ * short as its lower end. */
 static double middle_ns(const struct rec_descent *ask)
 {
 	double low = (double)ask->low_ns,

@@ -42,10 +42,8 @@ static bool module_room(const struct pick *p, uint32_t module)
 	       (module != REC_KERNEL_MODULE || p->nr_kernel < KERNEL_SITES);
 }
 
-/*
- * Returns true if there is room for another call site, or the set has this one already for another
- * path.
- */
+/* Returns true if there is room for another call site, or the set has this one already for another
+ * path. */
 static bool site_room(const struct pick *p, struct rec_code site)
 {
 	if (module_room(p, site.module))
@@ -153,10 +151,8 @@ static bool in_opened_block(const struct descent *d, uint32_t node, uint32_t sit
 	return false;
 }
 
-/*
- * Lists the call sites of `node` that were never armed, with their sampled time as weight. If there
- * is no room for all, lists basic blocks as one entry each. Returns the number of entries.
- */
+/* Lists the call sites of `node` that were never armed, with their sampled time as weight. If there
+ * is no room for all, lists basic blocks as one entry each. Returns the number of entries. */
 static uint32_t list_wanted_sites(const struct pick *p, uint32_t node,
 				  struct wanted_site *wanted_site, uint32_t room)
 {
@@ -197,10 +193,8 @@ static bool witnessed_now(const struct pick *p, uint32_t node)
 	return any_of(i, p->nr_witnessed, p->witnessed[i] == node);
 }
 
-/*
- * Adds the fnodes of a call site whose callees were learnt before. Returns false if they were not
- * learnt.
- */
+/* Adds the fnodes of a call site whose callees were learnt before. Returns false if they were not
+ * learnt. */
 static bool pick_discovered_callees(struct pick *p, uint32_t node, uint32_t site)
 {
 	struct ftree *t = &p->d->tree;
@@ -225,10 +219,8 @@ static bool take_wanted_site(struct pick *p, uint32_t node, const struct wanted_
 		return false;
 
 	if (!callee.module && w->last == w->site && has_known_callees(p->d, node, w->site)) {
-		/*
-		 * Some callees are known and were measured: learn the others, rather than time all
-		 * of them as one.
-		 */
+		/* Some callees are known and were measured: learn the others, rather than time all
+		 * of them as one. */
 		if (witnessed_now(p, node))
 			return true;
 		if (pick_discovered_callees(p, node, w->site))
@@ -317,10 +309,8 @@ static void follow(struct pick *p, uint32_t node, uint32_t site, struct rec_code
 		pick_witnessed(p, (uint32_t)id);
 }
 
-/*
- * Follows the functions that were seen below a call site whose callee is not in the code (an
- * indirect call).
- */
+/* Follows the functions that were seen below a call site whose callee is not in the code (an
+ * indirect call). */
 static void follow_seen(struct pick *p, uint32_t node, uint32_t site,
 			const struct witness_set *seen, uint64_t enough)
 {
@@ -396,10 +386,8 @@ bool pick_witnessed(struct pick *p, uint32_t node)
 	return true;
 }
 
-/*
- * Returns true if few calls of f0 are in the peak. Then probes that all calls execute cost more
- * than all other probes.
- */
+/* Returns true if few calls of f0 are in the peak. Then probes that all calls execute cost more
+ * than all other probes. */
 static bool peak_is_rare(const struct descent *d)
 {
 	const struct profile *start = &d->change.start;

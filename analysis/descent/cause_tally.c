@@ -108,11 +108,9 @@ void cause_tally_join(struct cause_tally *t, const struct cause_tally *from, enu
 			add_holder(t, from->holder[i], from->lock, from->locks_differ);
 }
 
-/*
- * Says in the detail of `c` that it had the CPU for `percent` of the time, and who had it
+/* Says in the detail of `c` that it had the CPU for `percent` of the time, and who had it
  * otherwise: `tasks` tasks ran, `c` among them unless it is the hypervisor. `steals`: the
- * hypervisor took much of the time.
- */
+ * hypervisor took much of the time. */
 static void tell_others(struct cause *c, unsigned int tasks, bool steals, double percent)
 {
 	const char *plural = tasks == 1 ? "" : "s";

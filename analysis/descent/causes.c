@@ -28,10 +28,8 @@ static bool is_late(const struct rec_sleep *s)
 	       s->slept_ns - s->asked_ns >= LATE_NS;
 }
 
-/*
- * Returns true if timer slack explains the delay. The kernel may delay a timer by the slack of its
- * thread, to expire several timers at once.
- */
+/* Returns true if timer slack explains the delay. The kernel may delay a timer by the slack of its
+ * thread, to expire several timers at once. */
 static bool is_late_by_slack(const struct rec_sleep *s)
 {
 	return is_late(s) && s->slack_ns >= (s->slept_ns - s->asked_ns) / 2;
@@ -47,10 +45,8 @@ static bool is_settled(enum wait_kind kind)
 		kind != WAIT_LOCK && kind != WAIT_CLOCK);
 }
 
-/*
- * A wait for events at one connection is for its peer. One for a signal is for the commands whose
- * end the signal tells, if a snapshot has named them.
- */
+/* A wait for events at one connection is for its peer. One for a signal is for the commands whose
+ * end the signal tells, if a snapshot has named them. */
 static enum cause_kind cause_by_object(const struct rec_sleep *s, enum wait_kind kind)
 {
 	if (kind == WAIT_EVENTS || kind == WAIT_CONNECTION) {
@@ -64,11 +60,9 @@ static enum cause_kind cause_by_object(const struct rec_sleep *s, enum wait_kind
 	return wait_kind_info(kind)->cause;
 }
 
-/*
- * The cause of a sleep of this kind. Who ended it decides if that is more specific: a completed
+/* The cause of a sleep of this kind. Who ended it decides if that is more specific: a completed
  * block request is I/O whatever the system call was, and a timer that ends a wait for something
- * else is a timeout.
- */
+ * else is a timeout. */
 static enum cause_kind cause_by_ender(const struct rec_sleep *s, enum wait_kind kind,
 				      enum wait_ender ender)
 {
@@ -216,10 +210,8 @@ void cause_of_host_wait(const struct rec_host_wait *w, struct cause *out)
 		snprintf(out->detail, sizeof(out->detail), "%s", detail);
 }
 
-/*
- * Describes what ended the sleep. If an interrupt ended it, name the interrupt: the task on whose
- * stack it ran is unrelated.
- */
+/* Describes what ended the sleep. If an interrupt ended it, name the interrupt: the task on whose
+ * stack it ran is unrelated. */
 static void put_waker(char *out, size_t n, const struct rec_sleep *s, enum wait_kind kind,
 		      enum wait_ender ender)
 {
@@ -272,10 +264,8 @@ static void put_retry(char *out, size_t n, const struct rec_sleep *s)
 	snprintf(out, n, "%s%s%s", text_or_empty(s->about), *name ? " on " : "", name);
 }
 
-/*
- * Describes the call: "recvfrom from 127.0.0.1:80", "write to a full pipe". Omits the object if the
- * name of the cause states it.
- */
+/* Describes the call: "recvfrom from 127.0.0.1:80", "write to a full pipe". Omits the object if the
+ * name of the cause states it. */
 static void put_call(char *out, size_t n, const struct rec_sleep *s, enum wait_kind wait,
 		     enum cause_kind kind)
 {
@@ -319,10 +309,8 @@ static void put_backlog(char *out, size_t n, const struct rec_sleep *s)
 			 sent);
 }
 
-/*
- * Describes the times: how long the program asked to sleep and how long it slept, or how many TCP
- * segments were retransmitted.
- */
+/* Describes the times: how long the program asked to sleep and how long it slept, or how many TCP
+ * segments were retransmitted. */
 static void put_times(char *out, size_t n, const struct rec_sleep *s, enum wait_ender ender)
 {
 	out[0] = '\0';

@@ -34,10 +34,9 @@ void change_forget_window(struct change *c)
 	c->skip = SLICES_FORGOTTEN;
 }
 
-/*
- * Stricter than the default options: the armed call sites move latencies a little even after
- * correction. The call rate is ignored, because it belongs to the load and not to the distribution.
- */
+/* Stricter than the default options: the armed call sites move latencies a little even after
+ * correction. The call rate is ignored, because it belongs to the load and not to the
+ * distribution. */
 static void options(struct compare_options *o)
 {
 	compare_options_init(o);
@@ -51,11 +50,9 @@ static void options(struct compare_options *o)
 	o->sigmas = 5;
 }
 
-/*
- * Merges all buckets of latencies that are not much longer than the probes inside them. The cost of
+/* Merges all buckets of latencies that are not much longer than the probes inside them. The cost of
  * a probe is known to some ten percent, and less accurately if other programs share the CPU, so
- * these latencies cannot be told apart.
- */
+ * these latencies cannot be told apart. */
 static void blur(struct profile *p, uint64_t probes_ns)
 {
 	unsigned int limit = probes_ns ? pt_bucket(BLUR * probes_ns) : 0, i;
@@ -76,10 +73,8 @@ static void move(struct profile *p, unsigned int first, unsigned int end, unsign
 	}
 }
 
-/*
- * Puts all calls that are faster than the peak into one bucket, and all slower ones into another,
- * at a distance from the peak.
- */
+/* Puts all calls that are faster than the peak into one bucket, and all slower ones into another,
+ * at a distance from the peak. */
 static void keep_peak(struct profile *p, uint64_t low_ns, uint64_t high_ns)
 {
 	if (low_ns / DISTANCE)
@@ -120,10 +115,8 @@ static const struct compare_reason *reason_of_peak(const struct change *c,
 	return NULL;
 }
 
-/*
- * Says how the peak changed. Its calls may have gone to latencies outside of the range, or come
- * from there, which only the whole profiles show; `kept` is the comparison of the range alone.
- */
+/* Says how the peak changed. Its calls may have gone to latencies outside of the range, or come
+ * from there, which only the whole profiles show; `kept` is the comparison of the range alone. */
 static void describe(struct change *c, const struct profile *start, const struct profile *now,
 		     const struct compare_pair *kept, const char *lead)
 {
@@ -145,10 +138,8 @@ static void describe(struct change *c, const struct profile *start, const struct
 			 format_percent(share_in_peak(c, start)).s);
 }
 
-/*
- * Returns true if `now` differs from `start`; `words` then says how, beginning with `lead`. Both
- * are modified.
- */
+/* Returns true if `now` differs from `start`; `words` then says how, beginning with `lead`. Both
+ * are modified. */
 static bool differs(struct change *c, struct profile *start, struct profile *now, const char *lead)
 {
 	struct profile kept_start, kept_now;

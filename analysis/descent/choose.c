@@ -33,10 +33,8 @@ enum {
 #define HEAVY_PART 0.8
 /* A tail with more of a peak's time is left out if the user named a latency near the mode. */
 #define TAIL_SMALL 0.2
-/*
- * The calls longer than the mean are another kind of calls if their share of the time exceeds their
- * share of the calls by this much. In an exponential tail it does so by 1/e.
- */
+/* The calls longer than the mean are another kind of calls if their share of the time exceeds their
+ * share of the calls by this much. In an exponential tail it does so by 1/e. */
 #define ANOTHER_KIND 0.4
 /* Calls beyond all peaks are chosen if they have this many times the time of the largest peak. */
 #define HEAVIER 1.5
@@ -45,10 +43,8 @@ enum {
 #define FAR_FROM_MODE 1.4
 #define AROUND 1.25 /* calls up to this factor above and below a latency that is in no peak */
 
-/*
- * Lowers a number of calls to wait for, from `enough` towards `least`, the longer the descent has
- * waited.
- */
+/* Lowers a number of calls to wait for, from `enough` towards `least`, the longer the descent has
+ * waited. */
 static unsigned int fewer(const struct choose_question *q, unsigned int enough, unsigned int least)
 {
 	double now = enough;
@@ -140,10 +136,8 @@ static double tail_share(const struct op *op, const struct peak *p)
 	return all > 0 ? (double)profile_range_sum(&op->total, tail_of(p)) / all : 0;
 }
 
-/*
- * Returns true if few calls far beyond the mode have most of the time of the peak: these may still
- * become a peak of their own.
- */
+/* Returns true if few calls far beyond the mode have most of the time of the peak: these may still
+ * become a peak of their own. */
 static bool is_unsettled(const struct op *op, const struct peak *p)
 {
 	return seen(op, profile_range_calls(&op->total, tail_of(p))) < TAIL_CALLS &&
@@ -175,11 +169,9 @@ static bool is_stable(const struct op *op, const struct choose_question *q)
 	return true;
 }
 
-/*
- * Chooses the part of a peak that has most of its time. If the mean is far from the mode, the peak
+/* Chooses the part of a peak that has most of its time. If the mean is far from the mode, the peak
  * includes another one, and a mean over both would describe neither. Then choose the calls near the
- * mode, or the tail if it has most of the time.
- */
+ * mode, or the tail if it has most of the time. */
 static void take_peak(const struct op *op, const struct peak *p, struct choose_answer *out)
 {
 	out->basis = CHOSEN_PEAK;
@@ -194,10 +186,8 @@ static void take_peak(const struct op *op, const struct peak *p, struct choose_a
 		out->high_ns = bucket_low_ns(peak_tail_begin(p), PT_RESOLUTION);
 }
 
-/*
- * Returns the range of the rare, slow calls above all peaks, or in the tail of the last peak if
- * that is not stable.
- */
+/* Returns the range of the rare, slow calls above all peaks, or in the tail of the last peak if
+ * that is not stable. */
 static struct bucket_range heavy_calls(const struct op *op)
 {
 	struct bucket_range heavy = {0, PT_BUCKETS};
@@ -210,10 +200,8 @@ static struct bucket_range heavy_calls(const struct op *op)
 	return calls_heaviest(op, heavy);
 }
 
-/*
- * Returns true if a call that is open takes longer than all that have ended, and has a good part of
- * their time already: the calls with most time may all be open still.
- */
+/* Returns true if a call that is open takes longer than all that have ended, and has a good part of
+ * their time already: the calls with most time may all be open still. */
 static bool longest_are_open(const struct op *op)
 {
 	return op->open && op->oldest_open_ns > op->total.max_ns &&
@@ -280,10 +268,8 @@ static double outside(const struct peak *p, uint64_t ns)
 	return ns < p->high_ns ? 1 : (double)ns / (double)p->high_ns;
 }
 
-/*
- * Chooses the calls around a latency that is in no peak, because they are few, or far from the mode
- * of its peak: those up to AROUND above and below it that belong to no other peak.
- */
+/* Chooses the calls around a latency that is in no peak, because they are few, or far from the mode
+ * of its peak: those up to AROUND above and below it that belong to no other peak. */
 static int choose_around(const struct op *op, const struct choose_question *q,
 			 struct choose_answer *out)
 {
@@ -337,11 +323,9 @@ static int choose_latency(const struct op *op, const struct choose_question *q,
 	out->high_ns = best->high_ns;
 	if (!profile_range_calls(&op->total, tail_of(best)))
 		return 0;
-	/*
-	 * If the latency is in the tail of a peak, leave out the faster calls: those nearer to the
+	/* If the latency is in the tail of a peak, leave out the faster calls: those nearer to the
 	 * mode, and those of less than half of the latency. If it is near the mode, leave out a
-	 * large tail.
-	 */
+	 * large tail. */
 	at = pt_bucket(q->low_ns);
 	middle = (pt_bucket(best->mode_ns) + at) / 2;
 	if (middle + PT_RESOLUTION < at)
@@ -387,10 +371,8 @@ static int choose_number(const struct op *op, const struct choose_question *q,
 	return 0;
 }
 
-/*
- * Returns the number of buckets by which a peak may be extended from `bucket` on, upwards or
- * downwards: half of those without calls, so that two peaks do not overlap.
- */
+/* Returns the number of buckets by which a peak may be extended from `bucket` on, upwards or
+ * downwards: half of those without calls, so that two peaks do not overlap. */
 static unsigned int room_from(const struct profile *p, unsigned int bucket, int step)
 {
 	unsigned int empty = 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Chooses the range of latencies that a descent explains, from the request of the user and the
- * latency profile of the operation. Pure.
- */
+/* Chooses the range of latencies that a descent explains, from the request of the user and the
+ * latency profile of the operation. Pure. */
 #pragma once
 
 #include "analysis/descent/causes.h"
@@ -15,10 +13,8 @@ static inline bool layer_is_called(uint32_t layer)
 	return layer <= LAYER_KERNEL;
 }
 
-/*
- * At most one of `number`, the latency or range, and `slowest` is given. If all are zero, the peak
- * with most of the time is meant.
- */
+/* At most one of `number`, the latency or range, and `slowest` is given. If all are zero, the peak
+ * with most of the time is meant. */
 struct choose_question {
 	unsigned int number; /* rank of a peak, from 1 */
 	uint64_t low_ns,
@@ -45,11 +41,9 @@ struct choose_answer {
 	unsigned int start_ops;	  /* calls to count before probes are armed; at most those seen */
 };
 
-/*
- * Returns 0 and fills *out. Returns -EAGAIN if more calls are needed: ask again later. With
+/* Returns 0 and fills *out. Returns -EAGAIN if more calls are needed: ask again later. With
  * q->last_chance, -EAGAIN means that there are too few calls for any answer, and -ENOENT that the
- * peak does not exist or that the range holds no call.
- */
+ * peak does not exist or that the range holds no call. */
 int choose_calls(const struct op *op, const struct choose_question *q, struct choose_answer *out);
 
 /* The options of `peaktop descend` that choose the calls. */
@@ -69,19 +63,15 @@ struct descent_question {
 void question_to_record(const struct descent_question *q, struct rec_question *out);
 void question_of_record(const struct rec_question *r, struct descent_question *out);
 
-/*
- * Chooses the calls of operation `number` to explain, after watching it for `waited_s` seconds, and
+/* Chooses the calls of operation `number` to explain, after watching it for `waited_s` seconds, and
  * fills *ask. After a third of the timeout it chooses from the calls that were seen so far. Returns
- * 0; -EAGAIN if it is too early or there are too few calls; -ENOENT if there is no such peak.
- */
+ * 0; -EAGAIN if it is too early or there are too few calls; -ENOENT if there is no such peak. */
 int choose_descent(struct model *m, uint32_t number, const struct descent_question *q,
 		   double waited_s, struct rec_descent *ask);
 
-/*
- * The same for the operation as a whole: if the question names no calls, divides its time into
+/* The same for the operation as a whole: if the question names no calls, divides its time into
  * *parts, and fills *ask for the first that can be explained. Waits a little longer if a part has
- * few calls. No parts: the calls were named, or their times cannot be measured.
- */
+ * few calls. No parts: the calls were named, or their times cannot be measured. */
 int choose_whole(struct model *m, uint32_t number, const struct descent_question *q,
 		 double waited_s, struct descent_parts *parts, struct rec_descent *ask);
 
@@ -96,12 +86,10 @@ struct choose_waited {
 	struct cause most; /* of most of it */
 };
 void choose_waited(const struct descent_result *found, struct choose_waited *waited);
-/*
- * Chooses the largest peak instead of the calls beyond all peaks that a descent has explained, if
+/* Chooses the largest peak instead of the calls beyond all peaks that a descent has explained, if
  * the user named no calls, those mostly waited for a CPU, and the peak has a good part of the time.
  * Waiting for a CPU is what the host does to calls of any kind: it is told beside the program's own
- * path, not instead of it. Returns true and fills *ask.
- */
+ * path, not instead of it. Returns true and fills *ask. */
 bool choose_instead(struct model *m, const struct descent_question *q,
 		    const struct rec_descent *asked, const struct descent_result *found,
 		    struct rec_descent *ask);
@@ -117,12 +105,10 @@ struct choose_progress {
 	uint64_t calls_used;
 	uint64_t since_ns;
 };
-/*
- * An automatically chosen peak may disappear during its descent. If now.calls_used has not grown
+/* An automatically chosen peak may disappear during its descent. If now.calls_used has not grown
  * for 3 s, this function chooses again as choose_whole() does. Returns true if the calls have moved
  * to another peak; `plan` then says what to begin instead. `before` is kept between the calls of
- * this function; at first it is all zero.
- */
+ * this function; at first it is all zero. */
 bool choose_again(struct model *m, const struct descent_question *q,
 		  const struct rec_descent *asked, struct choose_progress now,
 		  struct choose_progress *before, struct choose_plan *plan);

@@ -13,10 +13,8 @@
 /* A peak with less of all time is no answer to where the time of the function goes. */
 #define PEAK_LEAST 0.2
 
-/*
- * Probes in calls that are shorter than this many probes would mostly measure themselves. No more
- * than SHORT_MOST_NS, because on some hosts a probe takes as long as a call of interest.
- */
+/* Probes in calls that are shorter than this many probes would mostly measure themselves. No more
+ * than SHORT_MOST_NS, because on some hosts a probe takes as long as a call of interest. */
 #define SHORT_PROBES 20
 #define SHORT_MOST_NS 50000
 /* Samples without probes need this share of one CPU in the function: ten samples a second. */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A decision (DARC, section 3.2): of each function on a root cause path, keep the callees, and the
+/* A decision (DARC, section 3.2): of each function on a root cause path, keep the callees, and the
  * function itself, whose votes are within maxcount_percentage of the largest. docs/notes/descent.md
- * explains why some candidates wait for more calls.
- */
+ * explains why some candidates wait for more calls. */
 #include <math.h>
 
 #include "analysis/base/array.h"
@@ -15,19 +13,15 @@ enum {
 	LIMIT = 5,	/* the same for a function that only few of the calls execute */
 };
 
-/*
- * Do not follow a callee that less than this share of the in-peak calls execute. Many such callees
- * are reported together, in their caller.
- */
+/* Do not follow a callee that less than this share of the in-peak calls execute. Many such callees
+ * are reported together, in their caller. */
 #define MIN_PART 0.1
 
 /* A callee with a smaller share of the peak's time cannot cause the peak: do not follow it. */
 #define MIN_TIME 0.03
 
-/*
- * A callee with this share of the time is followed even with few votes, because few calls may have
- * most of the time.
- */
+/* A callee with this share of the time is followed even with few votes, because few calls may have
+ * most of the time. */
 #define KEEP_TIME 0.2
 
 /* The same limit for the time of a function itself, which opens no new path. */
@@ -49,10 +43,8 @@ static double percentage(const struct descent *d)
 	return (double)d->ask.maxcount_ppm / 1e6;
 }
 
-/*
- * Returns the largest number of votes among the callees and the function itself, without the
- * candidates of the host.
- */
+/* Returns the largest number of votes among the callees and the function itself, without the
+ * candidates of the host. */
 static uint64_t largest_count(const struct descent *d, const struct fnode *n)
 {
 	uint64_t largest = 0;
@@ -93,10 +85,8 @@ static double path_part(const struct descent *d, uint32_t node)
 	return part;
 }
 
-/*
- * Returns the share of `ns` in the program's time of the calls; 1 as long as that time is not
- * known.
- */
+/* Returns the share of `ns` in the program's time of the calls; 1 as long as that time is not
+ * known. */
 static double time_part(const struct descent *d, double ns)
 {
 	const struct totals *t = descent_totals(d);
@@ -138,10 +128,8 @@ static bool has_timed_syscall(const struct descent *d, const struct fnode *n)
 		      code_is_syscall(f->sites[i].callee) && f->sites[i].flags & CALL_SITE_TIMED);
 }
 
-/*
- * Returns true if the function was measured to be blocked nearly all of its time, and stack samples
- * show that it sleeps in its own system calls.
- */
+/* Returns true if the function was measured to be blocked nearly all of its time, and stack samples
+ * show that it sleeps in its own system calls. */
 static bool sleeps_itself(const struct descent *d, const struct fnode *n)
 {
 	struct means m;
@@ -165,19 +153,16 @@ bool fnode_is_measured(const struct descent *d, uint32_t node)
 	return time_part(d, own.self + own.blocked + own.fault + own.dropped) < MIN_TIME;
 }
 
-/*
- * Returns true if no callee of the function is armed yet. Then there is nothing to compare: the
- * function will be opened, whatever its time goes to.
- */
+/* Returns true if no callee of the function is armed yet. Then there is nothing to compare: the
+ * function will be opened, whatever its time goes to. */
 static bool is_unopened(const struct descent *d, const struct fnode *n)
 {
 	return !fnode_complete(&d->tree, n->id) && !has_armed_child(d, n);
 }
 
-/*
- * Returns true if the function has enough votes to compare its candidates. Before its callees are
- * armed, one vote is enough; those of callees that a saved session had armed are compared already.
- */
+/* Returns true if the function has enough votes to compare its candidates. Before its callees are
+ * armed, one vote is enough; those of callees that a saved session had armed are compared
+ * already. */
 static bool enough_votes(const struct descent *d, const struct fnode *n)
 {
 	uint64_t need = descent_decision_ops(d), window = need;
@@ -223,10 +208,8 @@ static double own_part(const struct descent *d, const struct own_times *own, enu
 	return time_part(d, own->self + own->loop - own->loop_blocked);
 }
 
-/*
- * Returns true if a single call has most of the function's own time. Such a call does not speak for
- * the others: without votes, its time is no cause of the peak.
- */
+/* Returns true if a single call has most of the function's own time. Such a call does not speak for
+ * the others: without votes, its time is no cause of the peak. */
 static bool is_own_of_one_call(const struct descent *d, const struct fnode *n,
 			       const struct own_times *own)
 {
@@ -236,11 +219,9 @@ static bool is_own_of_one_call(const struct descent *d, const struct fnode *n,
 	       (double)n->own_longest_ns > all / 2;
 }
 
-/*
- * Decides which candidates of the function itself are kept. Comes after the callees: the loop
+/* Decides which candidates of the function itself are kept. Comes after the callees: the loop
  * around a callee belongs to the function if the callee is not followed. Returns true if the votes
- * of a candidate are near the threshold.
- */
+ * of a candidate are near the threshold. */
 static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 {
 	bool measured = fnode_is_measured(d, n->id), near = false;
@@ -253,9 +234,8 @@ static bool decide_own(struct descent *d, struct fnode *n, uint64_t largest)
 	fnode_own_times(d, n->id, &own);
 	for (int i = 0; i < CANDIDATES; i++) {
 		n->self_kept[i] = is_kept(d, n->own[i], largest);
-		/*
-		 * The host's time is kept by keep_host_by_time(); nothing can be opened below it.
-		 */
+		/* The host's time is kept by keep_host_by_time(); nothing can be opened below
+		 * it. */
 		if (candidate_of_host((enum candidate)i))
 			continue;
 		part = own_part(d, &own, (enum candidate)i);
@@ -288,10 +268,8 @@ static void decide_function(struct descent *d, uint32_t node)
 	n->undecided |= near && wait && !is_unopened(d, n);
 }
 
-/*
- * Keeps candidates of the host by their time: many short interruptions get no votes, although they
- * may take much of the time.
- */
+/* Keeps candidates of the host by their time: many short interruptions get no votes, although they
+ * may take much of the time. */
 static void keep_host_by_time(struct descent *d)
 {
 	const struct totals *t = descent_totals(d);

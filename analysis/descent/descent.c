@@ -71,10 +71,8 @@ static void end(struct descent *d, enum descent_status status)
 	d->status = status;
 }
 
-/*
- * No more calls will come: decide with the calls that were counted. If they are too few for a
- * decision, do not count it as one; the status then says so.
- */
+/* No more calls will come: decide with the calls that were counted. If they are too few for a
+ * decision, do not count it as one; the status then says so. */
 static void decide_now(struct descent *d)
 {
 	bool few = d->window.records < d->ask.decision_ops;
@@ -238,11 +236,9 @@ static uint64_t calls_in_peak(const struct descent *d, const struct profile *p)
 	return calls;
 }
 
-/*
- * Returns true if f0 is still called, but hardly any call is in the peak since its callees are
+/* Returns true if f0 is still called, but hardly any call is in the peak since its callees are
  * timed: the probes take longer than the calls, and the correction for their cost is not exact
- * enough.
- */
+ * enough. */
 static bool peak_has_moved(struct descent *d, const struct profile *p, uint64_t probes_ns)
 {
 	const struct profile *start = &d->change.start;
@@ -282,11 +278,9 @@ static int take_profile(struct descent *d, const struct rec_profile *r)
 	return begin_when_ready(d);
 }
 
-/*
- * Returns true if half of decision_ops calls are enough for a first decision, because their stack
+/* Returns true if half of decision_ops calls are enough for a first decision, because their stack
  * samples are there; of rare calls MIN_FIRST are enough. The stack samples only propose what to
- * measure next, so this decision must not end the descent.
- */
+ * measure next, so this decision must not end the descent. */
 static bool witnesses_are_enough(struct descent *d)
 {
 	uint32_t half = d->ask.decision_ops / 2,
@@ -301,18 +295,14 @@ static bool witnesses_are_enough(struct descent *d)
 	return fnode_wants_opening(d, 0);
 }
 
-/*
- * Returns true while the first decision waits for stack samples, with f0 alone armed. Twenty fast
+/* Returns true while the first decision waits for stack samples, with f0 alone armed. Twenty fast
  * calls may end before their samples arrive. Below a system call, samples are the only source
- * beside its times.
- */
+ * beside its times. */
 static bool waits_for_stacks(const struct descent *d, uint64_t now_ns)
 {
 	bool call = d->ask.function.module == REC_KERNEL_MODULE;
-	/*
-	 * Below a system call, count all stack samples with kernel frames or callers: sleeps
-	 * without them come first and add no information.
-	 */
+	/* Below a system call, count all stack samples with kernel frames or callers: sleeps
+	 * without them come first and add no information. */
 	uint64_t seen = call ? witnesses_stacks(d->witnesses) : witnesses_count(d->witnesses);
 
 	if (d->ask.level_by_level && !call)
@@ -338,10 +328,8 @@ static int take_call(struct descent *d, const struct rec_call *c)
 		return 0;
 	if (c->raw_ns > c->latency_ns && c->outcome != CALL_BLURRED)
 		change_probes(&d->change, c->raw_ns - c->latency_ns);
-	/*
-	 * Match stack samples with the uncorrected end, because they were taken while the probes
-	 * ran.
-	 */
+	/* Match stack samples with the uncorrected end, because they were taken while the probes
+	 * ran. */
 	late = witnesses_call(d->witnesses, c->tid, c->start_ns,
 			      c->start_ns + (c->raw_ns ? c->raw_ns : c->latency_ns));
 	if (d->phase != PHASE_RUN || c->epoch != d->epoch || c->outcome == CALL_BLURRED ||

@@ -59,17 +59,13 @@ void descent_options_init(struct rec_descent *options);
 struct descent *descent_new(void);
 void descent_free(struct descent *d);
 
-/*
- * Processes one record. Returns 0, -EINVAL (an invalid record: options out of range, unknown node;
+/* Processes one record. Returns 0, -EINVAL (an invalid record: options out of range, unknown node;
  * it has no effect), -ENOMEM, or -ENOSPC (a limit is reached; the descent continues with the part
- * that fits).
- */
+ * that fits). */
 int descent_feed(struct descent *d, const struct record *rec);
 
-/*
- * Ends the descent early, because the time is over or the user stopped it. Decides with the calls
- * that were seen.
- */
+/* Ends the descent early, because the time is over or the user stopped it. Decides with the calls
+ * that were seen. */
 void descent_stop(struct descent *d);
 
 enum descent_status {
@@ -79,10 +75,8 @@ enum descent_status {
 	DESCENT_CHANGED,    /* "distribution changed": choose again from the present peaks */
 	DESCENT_TOO_FEW,    /* "not enough calls" */
 	DESCENT_TARGET_END, /* "target ended" */
-	/*
-	 * "partly explained": causes with a name explain too little of the time. Only in results,
-	 * never from descent_status().
-	 */
+	/* "partly explained": causes with a name explain too little of the time. Only in results,
+	 * never from descent_status(). */
 	DESCENT_PARTLY,
 	DESCENT_STATUSES
 };
@@ -102,10 +96,8 @@ struct descent_armed {
 	uint64_t last_site, last_ret;
 	struct rec_code callee; /* module 0: any function that the site calls */
 	uint32_t kind;		/* enum callee_kind */
-	/*
-	 * The site has several callees and the fnode stands for this one only: time it from the
-	 * entry of the callee, with the return address as filter.
-	 */
+	/* The site has several callees and the fnode stands for this one only: time it from the
+	 * entry of the callee, with the return address as filter. */
 	bool only_callee;
 	bool in_loop;
 };
@@ -113,10 +105,8 @@ struct descent_armed {
 enum descent_action_kind {
 	DESCENT_WAIT = 0, /* nothing to do: wait for records */
 	DESCENT_EXPAND,	  /* ask for the call sites of `function`: feed REC_CALLEES */
-	/*
-	 * ask what the call site of `node` calls, by watching it for a short burst: feed
-	 * REC_INDIRECT_CALLEES
-	 */
+	/* ask what the call site of `node` calls, by watching it for a short burst: feed
+	 * REC_INDIRECT_CALLEES */
 	DESCENT_LEARN,
 	/* `armed` replaces the armed set; calls that begin with the new set carry `epoch` */
 	DESCENT_ARM,
@@ -219,33 +209,25 @@ struct descent_path {
 	enum evidence evidence; /* how the cause is known */
 	uint64_t latency_ns;	/* time of the cause, mean per in-peak call */
 	uint64_t maxcount;	/* votes for the cause in its function */
-	/*
-	 * Preemption, run queue, interrupt: the deepest armed fnode in which nearly all of this
-	 * time passed, as an index in `nodes`. 0: no callee has nearly all of it.
-	 */
+	/* Preemption, run queue, interrupt: the deepest armed fnode in which nearly all of this
+	 * time passed, as an index in `nodes`. 0: no callee has nearly all of it. */
 	uint32_t place;
 	unsigned int nr_frames;
 	const uint32_t *frames; /* indices in `nodes`, f0 first */
 	unsigned int nr_siblings;
 	uint32_t siblings[DESCENT_SIBLINGS]; /* siblings of the last frame: indices in `nodes`,
 						largest latency first */
-	/*
-	 * Places of on-CPU samples in the last frame's own code. If the cause is a loop or calls
-	 * that were not measured, also the call sites of these, with the samples below them.
-	 */
+	/* Places of on-CPU samples in the last frame's own code. If the cause is a loop or calls
+	 * that were not measured, also the call sites of these, with the samples below them. */
 	unsigned int nr_pcs;
 	struct descent_pc pcs[DESCENT_PCS]; /* heaviest first */
-	/*
-	 * Functions in which samples ended, for calls that were not timed individually, such as
-	 * the callees of the last frame's loop.
-	 */
+	/* Functions in which samples ended, for calls that were not timed individually, such as
+	 * the callees of the last frame's loop. */
 	unsigned int nr_below;
 	struct descent_below below[DESCENT_BELOW]; /* heaviest first */
-	/*
-	 * If the cause is a loop: the callee that takes most of the time, measured if its calls are
+	/* If the cause is a loop: the callee that takes most of the time, measured if its calls are
 	 * long enough for that, else sampled. `share` is 0 if there is none. `own`: samples place
-	 * most of the time in the function's own code.
-	 */
+	 * most of the time in the function's own code. */
 	struct descent_looped {
 		struct rec_code function;
 		double calls;	  /* mean number of calls in an in-peak call; 0: sampled */
@@ -254,20 +236,16 @@ struct descent_path {
 		double kernel;	  /* share of the peak's time in system calls of these calls */
 		bool own;
 	} looped;
-	/*
-	 * Kernel frames below the last frame: from the system call or the page fault down. Behind
+	/* Kernel frames below the last frame: from the system call or the page fault down. Behind
 	 * the first nr_kernel, down to nr_deep, come those on which the heaviest part of this time
-	 * goes on. kernel_part: the part of this path's time in or below each frame.
-	 */
+	 * goes on. kernel_part: the part of this path's time in or below each frame. */
 	unsigned int nr_kernel, nr_deep;
 	struct rec_frame kernel[DESCENT_KERNEL];
 	double kernel_part[DESCENT_KERNEL];
 	enum evidence
 	    kernel_evidence; /* evidence of the kernel frames: stack samples or CPU samples */
-	/*
-	 * CAUSE_KERNEL: number + 1 of the frame in `kernel` through which most of the time goes.
-	 * The function of that frame names the cause.
-	 */
+	/* CAUSE_KERNEL: number + 1 of the frame in `kernel` through which most of the time goes.
+	 * The function of that frame names the cause. */
 	unsigned int kernel_trunk;
 	/* the share of the path's time in or below that function; 0: not known */
 	double kernel_named;
@@ -286,10 +264,8 @@ struct descent_share {
 	double own, inclusive; /* shares of the time of f0: without and with its callees */
 };
 enum { DESCENT_SAMPLED = 11 }; /* f0 and ten functions that it calls */
-/*
- * The answer of a descent by samples alone (rec_descent.sampled), about all calls of f0: its own
- * code and the heaviest functions below it. `rest` is the time of all others, without callees.
- */
+/* The answer of a descent by samples alone (rec_descent.sampled), about all calls of f0: its own
+ * code and the heaviest functions below it. `rest` is the time of all others, without callees. */
 struct descent_sampled {
 	uint64_t samples; /* 0: calls were measured */
 	unsigned int nr, nr_rest;
@@ -309,18 +285,14 @@ struct descent_missing {
 	double unknown;	   /* the cause is not known */
 	double host;	   /* waiting for a CPU or in interrupts, and in no path */
 	double other;	   /* in callees and code that are on no path */
-	/*
-	 * The largest of the callees that are on no path, as an index in `nodes`. 0: none is large
-	 * enough to be named.
-	 */
+	/* The largest of the callees that are on no path, as an index in `nodes`. 0: none is large
+	 * enough to be named. */
 	uint32_t largest;
 	double largest_share;
 };
 
-/*
- * The answer of a descent: everything in the JSON document except names. All arrays belong to the
- * result.
- */
+/* The answer of a descent: everything in the JSON document except names. All arrays belong to the
+ * result. */
 struct descent_result {
 	enum descent_status status;
 	unsigned int rounds;
@@ -331,10 +303,8 @@ struct descent_result {
 	bool enough;	     /* the named causes explain enough to be called a root cause */
 	struct descent_interval latency_interval; /* 95% interval of latency_ns */
 	struct descent_interval explained_interval;
-	/*
-	 * Their mean before probes were armed inside them, if the measured calls are not like them
-	 * (`latency_interval` is far from it); else 0. Then `enough` is false.
-	 */
+	/* Their mean before probes were armed inside them, if the measured calls are not like them
+	 * (`latency_interval` is far from it); else 0. Then `enough` is false. */
 	uint64_t expected_ns;
 	struct descent_missing missing;
 	char refused[160]; /* why there are no paths: the figures contradict each other; else "" */
@@ -342,10 +312,8 @@ struct descent_result {
 	struct descent_path *paths; /* largest share first */
 	unsigned int nr_nodes;
 	struct descent_fnode *nodes; /* parents before children; [0] is f0 */
-	/*
-	 * A description of the change: if the status is DESCENT_CHANGED, or if the descent goes on
-	 * with a saved one although the latencies have changed; else "".
-	 */
+	/* A description of the change: if the status is DESCENT_CHANGED, or if the descent goes on
+	 * with a saved one although the latencies have changed; else "". */
 	char change[200];
 	bool since_saved; /* the change is one since the saved session */
 	struct descent_sampled sampled;
@@ -353,38 +321,28 @@ struct descent_result {
 	struct descent_callers callers[DESCENT_CALLERS]; /* heaviest first */
 };
 
-/*
- * Computes the answer from the present state; allowed before the end of the descent. Returns 0 or
- * -ENOMEM. Release *out with descent_result_release().
- */
+/* Computes the answer from the present state; allowed before the end of the descent. Returns 0 or
+ * -ENOMEM. Release *out with descent_result_release(). */
 int descent_result(const struct descent *d, struct descent_result *out);
 void descent_result_release(struct descent_result *r);
 /* Copies `from` into the unused `to`. Returns 0 or -ENOMEM; then `to` is all zero. */
 int descent_result_copy(const struct descent_result *from, struct descent_result *to);
 
-/*
- * Returns true if the host takes this time and the program does not cause it: preemption, run queue
- * and interrupts.
- */
+/* Returns true if the host takes this time and the program does not cause it: preemption, run queue
+ * and interrupts. */
 bool cause_of_host(enum cause_kind kind);
 
-/*
- * Checks the figures of a result against each other and against the question. Returns true if they
+/* Checks the figures of a result against each other and against the question. Returns true if they
  * contradict; `why` then says how. `wall_ns` is the time from the first measured call to the end of
- * the last one; 0: not known.
- */
+ * the last one; 0: not known. */
 bool descent_contradicts(const struct descent_result *r, const struct rec_descent *ask,
 			 uint64_t wall_ns, char *why, size_t size);
 
-/*
- * Returns true if the first paths of two answers have the same cause and the same functions and
- * call sites. If both runs differ in latency nevertheless, the difference is below the software.
- */
+/* Returns true if the first paths of two answers have the same cause and the same functions and
+ * call sites. If both runs differ in latency nevertheless, the difference is below the software. */
 bool descent_same_path(const struct descent_result *a, const struct descent_result *b);
 
-/*
- * Passes the tree to `emit` as REC_FNODE records, parents first, to save it. If `emit` returns a
- * negative errno, the function stops and returns this errno.
- */
+/* Passes the tree to `emit` as REC_FNODE records, parents first, to save it. If `emit` returns a
+ * negative errno, the function stops and returns this errno. */
 int descent_save(const struct descent *d, int (*emit)(void *ctx, const struct record *rec),
 		 void *ctx);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Collects the waits inside the in-peak calls of a descent: for each wait the stack of the thread
+/* Collects the waits inside the in-peak calls of a descent: for each wait the stack of the thread
  * and what ended the wait. This is the first hop of a wait chain. It is fed with the same records
- * as the descent; a wait counts once its call is known to be in the peak. Pure; memory is bounded.
- */
+ * as the descent; a wait counts once its call is known to be in the peak. Pure; memory is
+ * bounded. */
 #pragma once
 
 #include "analysis/descent/descent.h"
@@ -39,10 +38,8 @@ void hops_forget(struct hops *h);
 /* Takes sleeps (REC_WITNESS) and calls (REC_CALL) of operation `op`; ignores all other records. */
 void hops_feed(struct hops *h, uint32_t op, const struct record *rec);
 
-/*
- * Returns the heaviest wait whose cause has the same kind as the cause of path `p` and whose stack
+/* Returns the heaviest wait whose cause has the same kind as the cause of path `p` and whose stack
  * goes through the functions of `p` in their order. Returns NULL if there is none. The result is
- * valid until the next record.
- */
+ * valid until the next record. */
 const struct hop *hops_find(const struct hops *h, const struct descent_result *r,
 			    const struct descent_path *p);

@@ -51,10 +51,8 @@ uint32_t ftree_function(struct ftree *t, struct rec_code key)
 	return *slot = t->nr_functions++;
 }
 
-/*
- * Adds an fnode under `parent` (NO_INDEX for f0), behind its other children. Returns its number,
- * -ENOSPC or -ENOMEM.
- */
+/* Adds an fnode under `parent` (NO_INDEX for f0), behind its other children. Returns its number,
+ * -ENOSPC or -ENOMEM. */
 static int add_node(struct ftree *t, uint32_t parent, struct rec_code callee)
 {
 	uint32_t function = ftree_function(t, callee), id = t->nr_nodes;
@@ -147,10 +145,8 @@ static void bind(struct ftree *t, struct fnode *n, uint32_t site, uint32_t last)
 	n->last_ret = last == site ? 0 : l->ret;
 	n->kind = (enum callee_kind)s->kind;
 	n->in_loop = s->flags & CALL_SITE_LOOP;
-	/*
-	 * For a block, only the cost of its own pair of probes: its members have probes only when
-	 * they are armed themselves.
-	 */
+	/* For a block, only the cost of its own pair of probes: its members have probes only when
+	 * they are armed themselves. */
 	n->inside_ns = s->inside_ns;
 	n->total_ns = s->total_ns;
 	n->only_callee = !s->callee.module && n->function != NO_INDEX;
@@ -170,9 +166,8 @@ int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 			continue;
 		if (code_equal(callee_key(t, n), callee))
 			return (int)id;
-		/*
-		 * The fnode for any callee of this site, which turned out to have one callee only.
-		 */
+		/* The fnode for any callee of this site, which turned out to have one callee
+		 * only. */
 		if (!callee.module && n->discovered && !n->only_callee)
 			return (int)id;
 	}
@@ -255,10 +250,8 @@ static bool was_dropped(const struct ftree *t, const struct fnode *n)
 	       !n->saved.maxcount && !n->only_callee && mean * SAVED_PART < of;
 }
 
-/*
- * Returns the call site of a restored fnode, or NO_INDEX. Nobody reads the kernel's code: the call
- * sites of its functions, and those of system calls, are what the saved session knew of them.
- */
+/* Returns the call site of a restored fnode, or NO_INDEX. Nobody reads the kernel's code: the call
+ * sites of its functions, and those of system calls, are what the saved session knew of them. */
 static uint32_t site_of_restored(struct ftree *t, const struct fnode *n)
 {
 	const struct fnode *caller = &t->node[n->parent];
@@ -387,10 +380,8 @@ void fnode_reset_votes(struct ftree *t, uint32_t node)
 		t->node[id].maxcount = t->node[id].saved.maxcount = 0;
 }
 
-/*
- * Returns true if the callee, which is armed, gets its votes as often as in the saved session, up
- * to CONTRADICTS standard deviations of its number of votes.
- */
+/* Returns true if the callee, which is armed, gets its votes as often as in the saved session, up
+ * to CONTRADICTS standard deviations of its number of votes. */
 static bool votes_as_saved(const struct fnode *caller, const struct fnode *n)
 {
 	double calls = (double)(caller->votes - caller->saved.votes),

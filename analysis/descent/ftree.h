@@ -68,10 +68,8 @@ struct sums {
 	uint64_t repeated_ns;
 };
 
-/*
- * Sums over the callees that are no longer armed: of each its mean per call of f0 that calls the
- * function.
- */
+/* Sums over the callees that are no longer armed: of each its mean per call of f0 that calls the
+ * function. */
 struct dropped {
 	double max, net, blocked, fault, loop, repeated;
 };
@@ -79,9 +77,8 @@ struct dropped {
 struct fnode {
 	uint32_t id, parent, depth;
 	uint32_t function; /* number of the callee, or NO_INDEX: the callee is not known */
-	/*
-	 * index of the call site in the caller's list; NO_INDEX: f0, or restored and not bound yet
-	 */
+	/* index of the call site in the caller's list; NO_INDEX: f0, or restored and not bound
+	 * yet */
 	uint32_t site;
 	uint32_t last; /* a basic block: index of its last call site; else == site */
 	struct rec_code site_key;
@@ -92,9 +89,8 @@ struct fnode {
 	bool in_loop;
 	bool only_callee; /* the fnode stands for one of several callees of its site */
 	bool pending;	  /* a callee that was learnt from a burst and is to be armed */
-	/*
-	 * finer fnodes took its place: a block was opened, or the callees of the site were learnt
-	 */
+	/* finer fnodes took its place: a block was opened, or the callees of the site were
+	 * learnt */
 	bool replaced;
 	bool learn_asked, discovered;
 
@@ -129,10 +125,8 @@ struct fnode {
 	bool restored; /* from a saved session */
 	/* of the saved session: in-peak calls with its caller, and the sum of its longest calls */
 	uint64_t saved_records, saved_max_ns;
-	/*
-	 * The saved session measured that this callee takes next to nothing, and this run has not
-	 * armed it: its call sites count as tried.
-	 */
+	/* The saved session measured that this callee takes next to nothing, and this run has not
+	 * armed it: its call sites count as tried. */
 	bool trusted;
 	unsigned int decisions;
 	/* own code and loops, summed over the calls in which CANDIDATE_SELF got a vote */
@@ -166,49 +160,37 @@ enum {
 int ftree_init(struct ftree *t, struct rec_code f0);
 void ftree_release(struct ftree *t);
 
-/*
- * Returns the number of a function and creates the function if needed. Returns NO_INDEX if it is
- * not known (module 0) or there is no room.
- */
+/* Returns the number of a function and creates the function if needed. Returns NO_INDEX if it is
+ * not known (module 0) or there is no room. */
 uint32_t ftree_function(struct ftree *t, struct rec_code key);
 /* Returns the number of a function, or NO_INDEX if the tree does not have it. */
 uint32_t ftree_find_function(const struct ftree *t, struct rec_code key);
-/*
- * Stores the call sites that the parser found. Returns 0; -EINVAL if they are not sorted or have an
- * unknown kind; -ENOMEM; -ENOSPC.
- */
+/* Stores the call sites that the parser found. Returns 0; -EINVAL if they are not sorted or have an
+ * unknown kind; -ENOMEM; -ENOSPC. */
 int ftree_set_sites(struct ftree *t, uint32_t function, const struct rec_callees *answer);
 
 /* Adds a call site to a function whose sites are known. Returns 0, -ENOMEM or -ENOSPC. */
 int ftree_add_site(struct ftree *t, uint32_t function, const struct rec_call_site *site);
 
-/*
- * Returns the number of the fnode of a call site under `parent` with this callee (module 0: any
+/* Returns the number of the fnode of a call site under `parent` with this callee (module 0: any
  * callee), and creates the fnode if needed. If `last` != `site` the fnode is a basic block. Returns
- * a negative errno on failure.
- */
+ * a negative errno on failure. */
 int ftree_node(struct ftree *t, uint32_t parent, uint32_t site, uint32_t last,
 	       struct rec_code callee);
-/*
- * Adds an fnode from a session with its votes. No time of the session stands for one of this run,
+/* Adds an fnode from a session with its votes. No time of the session stands for one of this run,
  * and it counts as never armed: the calls of this run may take another path. The fnode is known by
  * its keys until the call sites of its caller are known and it is bound to one of them. Returns its
- * number or a negative errno.
- */
+ * number or a negative errno. */
 int ftree_restore(struct ftree *t, const struct rec_fnode *saved, uint32_t parent);
 
-/*
- * Returns true if the callees of this call site of `parent` were learnt from a burst and finer
- * fnodes replace the one for all callees.
- */
+/* Returns true if the callees of this call site of `parent` were learnt from a burst and finer
+ * fnodes replace the one for all callees. */
 bool ftree_site_discovered(const struct ftree *t, uint32_t parent, uint32_t site);
 
 /* Returns the callee of an fnode, or NULL if it is not known. */
 struct function_sites *fnode_function(const struct ftree *t, uint32_t node);
-/*
- * Creates the bits of the call sites of an fnode and sets those of sites that never need arming.
- * Returns 0, -ENOMEM or -ENOSPC.
- */
+/* Creates the bits of the call sites of an fnode and sets those of sites that never need arming.
+ * Returns 0, -ENOMEM or -ENOSPC. */
 int ftree_open(struct ftree *t, uint32_t node);
 bool fnode_tried(const struct fnode *n, uint32_t site);
 void fnode_set_tried(struct fnode *n, uint32_t site, bool tried);
@@ -217,15 +199,11 @@ bool fnode_complete(const struct ftree *t, uint32_t node);
 /* After the state of a bound fnode has become FNODE_HOT or FNODE_UNTIMED: its call site is not
  * armed on other paths either, and the caller is not measured in full. */
 void fnode_give_up(struct ftree *t, uint32_t node);
-/*
- * Resets the votes of a function and its callees. Needed when the set of candidates has changed,
- * because earlier votes compared other candidates.
- */
+/* Resets the votes of a function and its callees. Needed when the set of candidates has changed,
+ * because earlier votes compared other candidates. */
 void fnode_reset_votes(struct ftree *t, uint32_t node);
-/*
- * Forgets the votes of a saved session about the callees of this function, if they contradict those
- * of the calls of this run: these calls take another path.
- */
+/* Forgets the votes of a saved session about the callees of this function, if they contradict those
+ * of the calls of this run: these calls take another path. */
 void fnode_drop_saved_votes(struct ftree *t, uint32_t node);
 /* Lets the callees of this function that were measured in a saved session alone be armed again.
  * Returns true if there are such callees. */

@@ -11,9 +11,7 @@ struct import_definition {
 	bool exported, ifunc;
 };
 
-/*
- * Returns the definition that the dynamic loader binds to: the first exported one of the list,
+/* Returns the definition that the dynamic loader binds to: the first exported one of the list,
  * where definitions in the loader itself (ld-*) come last. Returns module 0 if none is exported, or
- * if it is an IFUNC, because only the target knows which function an IFUNC resolves to.
- */
+ * if it is an IFUNC, because only the target knows which function an IFUNC resolves to. */
 struct rec_code import_resolve(const struct import_definition *list, uint32_t nr);

@@ -7,10 +7,8 @@ struct sample {
 	uint64_t ns;
 };
 
-/*
- * Returns the inlined call at a level of a chain, where 0 is the outermost; NULL: the chain is not
- * that deep.
- */
+/* Returns the inlined call at a level of a chain, where 0 is the outermost; NULL: the chain is not
+ * that deep. */
 static const struct rec_inline *call_at(const struct rec_inlines *c, unsigned int level)
 {
 	return level < c->nr_calls ? &c->calls[c->nr_calls - 1 - level] : NULL;
@@ -72,10 +70,8 @@ static void heaviest_loop(const struct sample *s, unsigned int nr, unsigned int 
 	}
 }
 
-/*
- * Keeps only the samples in the inlined function that holds most of the time. Returns their number;
- * 0 if no function holds half of `all`, the time in the last function of the path.
- */
+/* Keeps only the samples in the inlined function that holds most of the time. Returns their number;
+ * 0 if no function holds half of `all`, the time in the last function of the path. */
 static unsigned int follow(struct sample *s, unsigned int nr, unsigned int level, uint64_t all)
 {
 	const char *best = NULL;

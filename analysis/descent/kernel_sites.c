@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The call sites of functions of the kernel, and where a function of the program makes a system
+/* The call sites of functions of the kernel, and where a function of the program makes a system
  * call: those below which stack samples have seen another function. More are added as more stacks
- * come, because nobody reads the kernel's code.
- */
+ * come, because nobody reads the kernel's code. */
 #include "analysis/base/array.h"
 #include "analysis/descent/armed_set.h"
 #include "analysis/descent/descent_impl.h"
@@ -44,10 +42,8 @@ struct seen {
 	uint64_t ns, count;
 };
 
-/*
- * The samples below the call site with this return address in `function`; with a `callee` that is
- * not NULL, only those in that callee.
- */
+/* The samples below the call site with this return address in `function`; with a `callee` that is
+ * not NULL, only those in that callee. */
 static struct seen seen_below(const struct descent *d, struct rec_code function,
 			      struct rec_code ret, const struct rec_code *callee)
 {
@@ -122,10 +118,8 @@ static int add_sites(struct descent *d, uint32_t function)
 	return err;
 }
 
-/*
- * Returns true if most samples of this fnode are below one call into the kernel, or in it, that too
- * few of them have shown to be timed.
- */
+/* Returns true if most samples of this fnode are below one call into the kernel, or in it, that too
+ * few of them have shown to be timed. */
 static bool awaits_stacks(const struct descent *d, uint32_t node)
 {
 	const struct witnesses *w = d->witnesses;

@@ -4,15 +4,11 @@
 #include "analysis/descent/descent_impl.h"
 
 enum { RARE_LEAST = 5 };
-/*
- * If the mean time between calls of the peak is at least this, half of decision_ops calls are
- * enough for a decision.
- */
+/* If the mean time between calls of the peak is at least this, half of decision_ops calls are
+ * enough for a decision. */
 #define RARE_NS 50000000ull
-/*
- * If such calls take at least this, a quarter is enough: each window of calls waits first for those
- * that began before it.
- */
+/* If such calls take at least this, a quarter is enough: each window of calls waits first for those
+ * that began before it. */
 #define SLOW_NS 500000000ull
 
 uint32_t descent_decision_ops(const struct descent *d)

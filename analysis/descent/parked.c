@@ -18,10 +18,8 @@ static bool is_wait(const struct cause *c)
 	return strstr(c->detail, "goroutine was parked") != NULL;
 }
 
-/*
- * Before Go 1.20 a wait for other goroutines to finish has the reason of a wait for a lock: the
- * path tells which it is.
- */
+/* Before Go 1.20 a wait for other goroutines to finish has the reason of a wait for a lock: the
+ * path tells which it is. */
 static void name_group(const struct names *n, const struct descent_result *r,
 		       struct descent_path *p)
 {
@@ -68,11 +66,9 @@ static bool join(struct descent_result *r, unsigned int nr, const struct descent
 	return false;
 }
 
-/*
- * The path to which the time of `p` belongs: the only one that leads through all frames of `p` to a
+/* The path to which the time of `p` belongs: the only one that leads through all frames of `p` to a
  * parked goroutine that waited for the same reason. The waits of `p` brought no stack. NULL: there
- * is none, or there are several.
- */
+ * is none, or there are several. */
 static struct descent_path *longer(const struct names *n, struct descent_result *r,
 				   const struct descent_path *p)
 {

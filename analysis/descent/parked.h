@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Shortens paths that lead through a waiting goroutine. A goroutine that waits calls
+/* Shortens paths that lead through a waiting goroutine. A goroutine that waits calls
  * runtime.gopark(), which switches to the scheduler on the stack of the thread. The thread then
  * sleeps or runs other goroutines; the call does not wait for these, so the path must end at
- * runtime.gopark(). Pure.
- */
+ * runtime.gopark(). Pure. */
 #pragma once
 
 #include "analysis/descent/descent.h"

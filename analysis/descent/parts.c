@@ -33,10 +33,8 @@ static bool is_small(const struct segments *s, const struct segment *x)
 	return (double)x->time_ns < LEAST * (double)s->op->total.sum_ns;
 }
 
-/*
- * Returns true if two neighbours are one answer: calls of the same kind, but not of two peaks, or
- * calls beyond a peak of which either is too small for an answer of its own.
- */
+/* Returns true if two neighbours are one answer: calls of the same kind, but not of two peaks, or
+ * calls beyond a peak of which either is too small for an answer of its own. */
 static bool belong_together(const struct segments *s, const struct segment *a,
 			    const struct segment *b)
 {
@@ -107,10 +105,8 @@ static double seen_calls(const struct op *op, struct bucket_range range)
 	return (double)profile_range_calls(&op->total, range) * seen;
 }
 
-/*
- * Returns the calls of a segment that are explained. Beyond all peaks, they are those with most of
- * the time, or those of another kind if these are worth an answer of their own.
- */
+/* Returns the calls of a segment that are explained. Beyond all peaks, they are those with most of
+ * the time, or those of another kind if these are worth an answer of their own. */
 static struct bucket_range explained_range(const struct op *op, const struct segment *x)
 {
 	struct bucket_range range = x->kind == PART_TAIL ? calls_heaviest(op, x->range) : x->range,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Divides the time of an operation into the parts that are explained one after the other: its
- * peaks, their shadows (the calls that the host made longer), and the calls beyond the peaks. Pure.
- */
+/* Divides the time of an operation into the parts that are explained one after the other: its
+ * peaks, their shadows (the calls that the host made longer), and the calls beyond the peaks.
+ * Pure. */
 #pragma once
 
 #include "analysis/latency/model.h"
@@ -13,11 +12,9 @@ struct descent_parts {
 	struct rec_part part[FRAME_MAX_PARTS];
 };
 
-/*
- * Fills *out with the parts that have a tenth of the time of `op` or more, largest first, or, if
+/* Fills *out with the parts that have a tenth of the time of `op` or more, largest first, or, if
  * there are none, with the largest. They do not overlap. `covered_ns`: in which its calls were
- * counted. Without calls there are no parts.
- */
+ * counted. Without calls there are no parts. */
 void parts_divide(const struct op *op, double covered_ns, struct descent_parts *out);
 /* Returns the number of the next part, from 1, that can be explained after part `number` (0: the
  * first); 0: there is none. */

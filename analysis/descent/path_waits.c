@@ -17,10 +17,8 @@ bool cause_has_chain(const struct cause *c)
 	       (c->kind == CAUSE_WAIT && !c->took_cpu && c->wait != WAIT_GRACE);
 }
 
-/*
- * Could a sleep of this kind have this cause? Who ended the sleep decides about the cause, too, so
- * a kind can fit several causes.
- */
+/* Could a sleep of this kind have this cause? Who ended the sleep decides about the cause, too, so
+ * a kind can fit several causes. */
 static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 {
 	switch (kind) {
@@ -69,10 +67,8 @@ static bool kind_fits(enum wait_kind kind, enum cause_kind cause)
 	}
 }
 
-/*
- * True if frame `i` of the path entered the next one by a tail call: then the stack has no frame of
- * it.
- */
+/* True if frame `i` of the path entered the next one by a tail call: then the stack has no frame of
+ * it. */
 static bool has_jumped(const struct descent_result *r, const struct descent_path *p, unsigned int i)
 {
 	return i + 1 < p->nr_frames && !r->nodes[p->frames[i + 1]].ret;
@@ -173,10 +169,8 @@ static uint32_t *index_place(const struct node_index *x, uint32_t parent,
 	return &x->first[hash * 0x9e3779b97f4a7c15u >> 33 & x->mask];
 }
 
-/*
- * The node with this layer below `parent`, or outermost if `parent` is NO_PARENT; nr: none. The
- * first one that is the same counts, and the last one comes first at its place.
- */
+/* The node with this layer below `parent`, or outermost if `parent` is NO_PARENT; nr: none. The
+ * first one that is the same counts, and the last one comes first at its place. */
 static uint32_t same_node(const struct waits_chains *c, const struct node_index *x, uint32_t parent,
 			  const struct waits_layer *l)
 {
@@ -371,10 +365,8 @@ uint32_t path_waits_largest(const struct waits_chains *chains)
 	return best;
 }
 
-/*
- * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is.
- */
+/* The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
+ * chain it is. */
 uint32_t path_waits_innermost(const struct waits_chains *c, uint32_t node)
 {
 	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
@@ -406,10 +398,8 @@ static bool waits_for_device(const struct waits_chains *c, uint32_t node, const 
 	       goes_through(c, node, first);
 }
 
-/*
- * The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
- * says nothing about its work, or had none.
- */
+/* The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
+ * says nothing about its work, or had none. */
 uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const char *first)
 {
 	uint32_t task = path_waits_innermost(c, node);
@@ -440,11 +430,9 @@ bool path_waits_alike(const struct waits_layer *a, const struct waits_layer *b)
 				      : code_equal(path_waits_function(a), path_waits_function(b)));
 }
 
-/*
- * What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
+/* What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
  * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time,
- * as if a device works for most of it.
- */
+ * as if a device works for most of it. */
 struct path_doing path_waits_most(const struct waits_chains *c, const char *first)
 {
 	struct path_doing best = {.node = c->nr};

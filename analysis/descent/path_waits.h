@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Joins a descent to the chains of waits: for whom the calls of a path wait, and what those did.
- * Pure.
- */
+/* Joins a descent to the chains of waits: for whom the calls of a path wait, and what those did.
+ * Pure. */
 #pragma once
 
 #include "analysis/descent/descent.h"
@@ -15,19 +13,15 @@ bool path_goes_through(const struct rec_frame *frames, uint32_t nr, const struct
 /* True for causes that end with something that another task or a device does. */
 bool cause_has_chain(const struct cause *c);
 
-/*
- * Fills *out with those of the chains `all` (of the in-peak calls) that begin on path `p`: their
+/* Fills *out with those of the chains `all` (of the in-peak calls) that begin on path `p`: their
  * outermost layer is a sleep of a kind that fits the cause of `p`, with a stack through the
  * functions of `p` in their order. If its stack is not known, the sleep counts only if no other
- * path of `r` has such a cause. Returns 0 or -ENOMEM; release *out with waits_chains_release().
- */
+ * path of `r` has such a cause. Returns 0 or -ENOMEM; release *out with waits_chains_release(). */
 int path_waits_find(const struct waits_chains *all, const struct descent_result *r,
 		    const struct descent_path *p, struct waits_chains *out);
 
-/*
- * Who had the locks for which the calls of a path wait: of several threads, whoever released a lock
- * last need not have had it for most of the time.
- */
+/* Who had the locks for which the calls of a path wait: of several threads, whoever released a lock
+ * last need not have had it for most of the time. */
 struct lock_turns {
 	uint32_t holders;    /* threads that had it */
 	uint32_t alike;	     /* of these: with the name of the one that had it longest */
@@ -39,25 +33,19 @@ struct lock_turns {
 
 /* `found`: as from path_waits_find(). Returns 0 or -ENOMEM. */
 int path_waits_turns(const struct waits_chains *found, struct lock_turns *out);
-/*
- * Names in the cause of a wait for a lock who had it longest, if several threads had it, and enough
- * waits were seen. Of several locks it does not say that they were one.
- */
+/* Names in the cause of a wait for a lock who had it longest, if several threads had it, and enough
+ * waits were seen. Of several locks it does not say that they were one. */
 void path_waits_name(const struct waits_chains *found, const struct lock_turns *turns,
 		     struct cause *cause);
 
 /* The largest chain that goes beyond the sleep itself; chains->nr: there is none. */
 uint32_t path_waits_largest(const struct waits_chains *chains);
 
-/*
- * The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is.
- */
+/* The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
+ * chain it is. */
 uint32_t path_waits_innermost(const struct waits_chains *c, uint32_t node);
-/*
- * The same, of chains that go through a task of the name `first` first (NULL: any); c->nr also if
- * the task only waited for a CPU, or is a thread of the kernel without work.
- */
+/* The same, of chains that go through a task of the name `first` first (NULL: any); c->nr also if
+ * the task only waited for a CPU, or is a thread of the kernel without work. */
 uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const char *first);
 /* The function in which a task was; {0} if its stack is not known. */
 struct rec_code path_waits_function(const struct waits_layer *l);
@@ -70,9 +58,7 @@ struct path_doing {
 	uint64_t ns;
 };
 
-/*
- * What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
+/* What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
  * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time, as if a
- * device worked for most of it.
- */
+ * device worked for most of it. */
 struct path_doing path_waits_most(const struct waits_chains *c, const char *first);

@@ -65,10 +65,8 @@ static void show_node(struct builder *b, const struct fnode *n)
 	struct means m;
 
 	fnode_means(d, n->id, &m);
-	/*
-	 * the window counts the same calls as the share; use all calls only if the window has none,
-	 * because earlier calls may have had probes in a loop
-	 */
+	/* the window counts the same calls as the share; use all calls only if the window has none,
+	 * because earlier calls may have had probes in a loop */
 	if (m.net_when_called <= 0)
 		m.net_when_called = ratio((double)n->all.net_ns, (double)n->all.called);
 	*out = (struct descent_fnode){
@@ -88,10 +86,8 @@ static void show_node(struct builder *b, const struct fnode *n)
 	    .decisions = n->decisions,
 	    .records = n->all.armed,
 	};
-	/*
-	 * A callee may have been measured in other calls than its caller, so their means
-	 * differ. Limit each part to the whole.
-	 */
+	/* A callee may have been measured in other calls than its caller, so their means
+	 * differ. Limit each part to the whole. */
 	if (n->id) {
 		const struct descent_fnode *caller = &b->r->nodes[b->index[n->parent]];
 
@@ -290,11 +286,9 @@ static bool waits_itself(const struct builder *b, const struct descent_path *p)
 	return (!set.nr_at && !set.nr_beyond) || witness_set_own_sleep(b->d->witnesses, &set) > 0;
 }
 
-/*
- * Returns the path that has the same culprit as path `at`: the same functions, called at another
+/* Returns the path that has the same culprit as path `at`: the same functions, called at another
  * site, or the functions below it, if it is known not to wait itself: there, the time of calls in
- * which its callees had no probes is left. nr_paths: none, or several.
- */
+ * which its callees had no probes is left. nr_paths: none, or several. */
 static unsigned int path_of_same_culprit(const struct builder *b, unsigned int at)
 {
 	const struct descent_result *r = b->r;
@@ -367,10 +361,8 @@ static void leave_out_small_paths(struct descent_result *r)
 		free((void *)(uintptr_t)r->paths[--r->nr_paths].frames);
 }
 
-/*
- * Limits what samples found in a path to the path: they were divided among the time of a function
- * before parts of it, such as its time in the kernel, became paths of their own.
- */
+/* Limits what samples found in a path to the path: they were divided among the time of a function
+ * before parts of it, such as its time in the kernel, became paths of their own. */
 static void fit_parts(struct descent_path *path)
 {
 	double sum = 0;
@@ -384,10 +376,8 @@ static void fit_parts(struct descent_path *path)
 		path->looped.share = path->share;
 }
 
-/*
- * Scales the shares down if they sum to more than 1: means of different calls may exceed the total
- * a little. A multiple of the total is an error: set `refused`.
- */
+/* Scales the shares down if they sum to more than 1: means of different calls may exceed the total
+ * a little. A multiple of the total is an error: set `refused`. */
 static void add_up(struct descent_result *r)
 {
 	double sum = 0;

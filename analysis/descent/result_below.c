@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * For calls that are too short or too many to be timed one by one: the functions that samples found
- * below the last frame.
- */
+/* For calls that are too short or too many to be timed one by one: the functions that samples found
+ * below the last frame. */
 
 #include "analysis/descent/result_impl.h"
 
@@ -83,11 +81,9 @@ static uint64_t weight_below(const struct witnesses *w, uint32_t witness)
 	return ns;
 }
 
-/*
- * Adds the time below each callee of a function, including the calls from its own recursive calls:
+/* Adds the time below each callee of a function, including the calls from its own recursive calls:
  * a callee that is the function itself says nothing. Returns the time in callees that are timed and
- * have paths of their own, which are left out.
- */
+ * have paths of their own, which are left out. */
 static uint64_t tally_callees(const struct witnesses *w, uint32_t witness,
 			      const struct live_callees *live, struct tally *t)
 {
@@ -107,10 +103,8 @@ static uint64_t tally_callees(const struct witnesses *w, uint32_t witness,
 	return left_out;
 }
 
-/*
- * Finds the callee below which most of `all`, the time of these samples, passed, or that it passed
- * in the function's own code. Callees that are timed and have paths of their own do not count.
- */
+/* Finds the callee below which most of `all`, the time of these samples, passed, or that it passed
+ * in the function's own code. Callees that are timed and have paths of their own do not count. */
 static void sampled_callee(const struct descent *d, uint32_t node, const struct witness_set *set,
 			   uint64_t all, struct descent_path *path, struct tally *t)
 {
@@ -133,10 +127,8 @@ static void sampled_callee(const struct descent *d, uint32_t node, const struct 
 	path->looped.own = (all - callees) * LOOPED_PART > all;
 }
 
-/*
- * If the callee is only on the way to another function, in whose own code most of these samples
- * ended, names that one.
- */
+/* If the callee is only on the way to another function, in whose own code most of these samples
+ * ended, names that one. */
 static void name_the_end(struct descent_path *path)
 {
 	const struct descent_below *end = &path->below[0];
@@ -215,10 +207,8 @@ static void sum_callee(const struct descent *d, uint32_t node, uint32_t function
 	}
 }
 
-/*
- * Names the callee of the loop whose fuse has blown, if there is no other one whose fuse has blown:
- * it is called often.
- */
+/* Names the callee of the loop whose fuse has blown, if there is no other one whose fuse has blown:
+ * it is called often. */
 static void name_hot_callee(const struct descent *d, struct descent_path *path, uint32_t node)
 {
 	struct rec_code hot = {0, 0};

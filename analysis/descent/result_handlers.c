@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Signal handlers: the program does not call them, but a stack sample in a handler shows which
- * function it interrupted.
- */
+/* Signal handlers: the program does not call them, but a stack sample in a handler shows which
+ * function it interrupted. */
 
 #include "analysis/descent/result_impl.h"
 
@@ -33,10 +31,8 @@ struct handled {
 	uint64_t unknown_ns;
 };
 
-/*
- * Returns the number of the handler that begins with this frame, or -1 if none does. If the last
- * call of a handler was a jump, the frame of the function that it jumped to is there instead.
- */
+/* Returns the number of the handler that begins with this frame, or -1 if none does. If the last
+ * call of a handler was a jump, the frame of the function that it jumped to is there instead. */
 static int handler_at(const struct descent *d, uint32_t witness)
 {
 	const struct rec_code function = witnesses_node(d->witnesses, witness)->function;

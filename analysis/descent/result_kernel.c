@@ -35,10 +35,8 @@ struct split {
 	struct part part[KERNEL_PATHS + CAUSE_NAMES];
 };
 
-/*
- * Visits the sampled frames in a function and in those of its callees that have no path of their
- * own.
- */
+/* Visits the sampled frames in a function and in those of its callees that have no path of their
+ * own. */
 struct below {
 	const struct descent *d;
 	struct live_callees live;
@@ -79,10 +77,8 @@ static void visit_below(const struct below *b, uint32_t witness)
 			visit_below(b, id);
 }
 
-/*
- * Visits the stacks of a function's own waits; with `callees`, also those of its callees that have
- * no path of their own.
- */
+/* Visits the stacks of a function's own waits; with `callees`, also those of its callees that have
+ * no path of their own. */
 static void visit_own(const struct descent *d, uint32_t node, bool callees,
 		      void (*visit)(void *ctx, const struct witness_node *n), void *ctx)
 {
@@ -168,11 +164,9 @@ static void name_part(struct part *part)
 	part->named = part->trunk ? part->kernel.part[part->trunk - 1] : 0;
 }
 
-/*
- * Finds the heaviest part of these stacks. All stacks below one system call are one part, down to
+/* Finds the heaviest part of these stacks. All stacks below one system call are one part, down to
  * the deepest function that has KERNEL_TRUNK percent of them. Returns its time; 0: there is none.
- * The first `common` frames are those of all of its stacks.
- */
+ * The first `common` frames are those of all of its stacks. */
 static uint64_t find_part(const struct split *s, uint32_t least, struct part *part,
 			  uint32_t *common)
 {
@@ -192,10 +186,8 @@ static uint64_t find_part(const struct split *s, uint32_t least, struct part *pa
 	return ns;
 }
 
-/*
- * Makes parts of the heaviest paths of the remaining kernel time. The parts are scaled up to stand
- * for all of it.
- */
+/* Makes parts of the heaviest paths of the remaining kernel time. The parts are scaled up to stand
+ * for all of it. */
 static void split_paths(struct split *s, const struct cause *cause)
 {
 	uint32_t least = stack_tally_count(s->tally) < FEW ? 2 : FEW;
@@ -225,10 +217,8 @@ static void split_paths(struct split *s, const struct cause *cause)
 		s->part[i].weight *= rest / sum;
 }
 
-/*
- * Makes one part of the remaining kernel time if too few samples were taken to tell its paths
- * apart. They agree at least on the system call.
- */
+/* Makes one part of the remaining kernel time if too few samples were taken to tell its paths
+ * apart. They agree at least on the system call. */
 static void split_whole(struct split *s, const struct cause *cause)
 {
 	struct part *part = &s->part[s->nr];
@@ -276,10 +266,8 @@ static bool split_begin(const struct builder *b, const struct descent_path *path
 		sum += s->part[i].weight;
 	if (sum <= 0)
 		return false;
-	/*
-	 * If only named work made parts, the remaining kernel time is not part of it: count it as
-	 * the own code of the path.
-	 */
+	/* If only named work made parts, the remaining kernel time is not part of it: count it as
+	 * the own code of the path. */
 	if (s->nr == works && sum < (double)s->kernel)
 		s->kernel = (uint64_t)sum;
 	s->kernel_share = (double)s->kernel / (double)s->run;
@@ -300,10 +288,8 @@ static void add_faults(struct builder *b, const struct part *part, double ns)
 	b->faults.kernel = part->kernel;
 }
 
-/*
- * Removes a path whose time all went to page faults, but keeps the functions that met them. Paths
- * may have been added behind it.
- */
+/* Removes a path whose time all went to page faults, but keeps the functions that met them. Paths
+ * may have been added behind it. */
 static void take_back(struct builder *b, struct descent_path *path)
 {
 	struct descent_path *end = b->r->paths + b->r->nr_paths--;
@@ -327,10 +313,8 @@ static uint64_t kernel_below(const struct witnesses *w, uint32_t witness)
 	return ns;
 }
 
-/*
- * Returns true if the path is a loop, and the callee that it is around makes the system calls in
- * which its time in the kernel passes. Then that time is the loop's.
- */
+/* Returns true if the path is a loop, and the callee that it is around makes the system calls in
+ * which its time in the kernel passes. Then that time is the loop's. */
 static bool is_of_loop(const struct descent *d, const struct descent_path *path, uint32_t node,
 		       uint64_t kernel_ns)
 {

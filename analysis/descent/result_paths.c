@@ -26,10 +26,8 @@ static bool sampled_in_own_code(const struct descent *d, uint32_t node)
 	       own * 100 >= all * SAMPLED_PART;
 }
 
-/*
- * Returns true if the samples place most of the time that is not in timed callees below calls
- * that do not return. Such a call cannot be timed, but an exception or a longjmp() leaves it.
- */
+/* Returns true if the samples place most of the time that is not in timed callees below calls
+ * that do not return. Such a call cannot be timed, but an exception or a longjmp() leaves it. */
 static bool sampled_in_left_calls(const struct descent *d, uint32_t node)
 {
 	const struct function_sites *f = fnode_function(&d->tree, node);
@@ -87,10 +85,8 @@ static void add_self(struct builder *b, uint32_t node, const struct own_times *o
 	if (complete && n->loop_ns > n->own_ns) {
 		cause.kind = CAUSE_LOOP;
 	} else if (complete && own->dropped > own->self) {
-		/*
-		 * Of callees that were measured earlier, only the mean is known. The time of a call
-		 * beyond that mean must not be reported as own code.
-		 */
+		/* Of callees that were measured earlier, only the mean is known. The time of a call
+		 * beyond that mean must not be reported as own code. */
 		cause.kind = CAUSE_UNMEASURED;
 		snprintf(cause.detail, sizeof(cause.detail), "spread over small callees");
 		ns += own->dropped;
@@ -170,10 +166,8 @@ static void path_add_ns(const struct builder *b, struct descent_path *path, doub
 	path->latency_ns += (uint64_t)ns;
 }
 
-/*
- * Adds a path for one kind of sleep. The time in which requests were handed to a device and the
- * wait for them are one path.
- */
+/* Adds a path for one kind of sleep. The time in which requests were handed to a device and the
+ * wait for them are one path. */
 static void add_sleep(struct builder *b, uint32_t node, double ns, const struct cause *cause,
 		      uint64_t votes)
 {
@@ -228,9 +222,8 @@ static void add_mean(char *out, size_t size, uint64_t nr, uint64_t records)
 	snprintf(out, size, mean >= 10 ? "%.0f" : "%.2g", mean);
 }
 
-/*
- * Adds a path for page faults: the time of counted faults, and the time that samples saw in faults.
- */
+/* Adds a path for page faults: the time of counted faults, and the time that samples saw in
+ * faults. */
 static void add_fault(struct builder *b, uint32_t node, const struct own_times *own)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -263,10 +256,8 @@ static void add_fault(struct builder *b, uint32_t node, const struct own_times *
 	memcpy(path->below, b->faults.below, sizeof(path->below));
 }
 
-/*
- * Returns the deepest armed fnode that holds nearly all interrupt or run-queue time; f0 if no
- * callee does.
- */
+/* Returns the deepest armed fnode that holds nearly all interrupt or run-queue time; f0 if no
+ * callee does. */
 static uint32_t place_of(const struct descent *d, bool interrupt)
 {
 	uint32_t at = 0, id = d->tree.node[0].first_child;
@@ -290,10 +281,8 @@ static uint32_t place_of(const struct descent *d, bool interrupt)
 	return at;
 }
 
-/*
- * Sets the place where the host's time passed. The path itself stays at f0, because its depth would
- * depend on which fnodes happen to be armed.
- */
+/* Sets the place where the host's time passed. The path itself stays at f0, because its depth would
+ * depend on which fnodes happen to be armed. */
 static void place(struct builder *b, struct descent_path *path, bool interrupt)
 {
 	uint32_t node = place_of(b->d, interrupt);
@@ -327,11 +316,9 @@ static bool is_awaited(const struct builder *b, uint32_t tid)
 	return false;
 }
 
-/*
- * Takes the task out of the tally that had the CPU of the thread and that the thread waits for,
+/* Takes the task out of the tally that had the CPU of the thread and that the thread waits for,
  * too: it worked for the thread, which had woken it on its own CPU. Its time is a wait for that
- * task, not contention. Returns it, or 0.
- */
+ * task, not contention. Returns it, or 0. */
 static uint64_t take_awaited(const struct builder *b, struct cause_tally *t, struct cause *out)
 {
 	for (unsigned int i = 0; i < t->nr; i++) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The answer of a descent by samples alone: its calls are too short to time what they call, so that
- * stack samples in f0, taken without probes, tell where its time goes.
- */
+/* The answer of a descent by samples alone: its calls are too short to time what they call, so that
+ * stack samples in f0, taken without probes, tell where its time goes. */
 
 #include "analysis/base/array.h"
 #include "analysis/descent/result_impl.h"

@@ -13,10 +13,8 @@ static bool visit_all(const struct witnesses *w, uint32_t witness, sleep_visitor
 	return found;
 }
 
-/*
- * Returns true if the caller calls this fnode repeatedly and the fnode is not on a root cause path:
- * then it belongs to the loop of the caller.
- */
+/* Returns true if the caller calls this fnode repeatedly and the fnode is not on a root cause path:
+ * then it belongs to the loop of the caller. */
 static bool is_of_loop(const struct descent *d, uint32_t node)
 {
 	const struct fnode *n = &d->tree.node[node];

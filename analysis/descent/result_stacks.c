@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The parts of an answer that come from stacks alone: the kernel frames below a path, and the
- * callers above a system call.
- */
+/* The parts of an answer that come from stacks alone: the kernel frames below a path, and the
+ * callers above a system call. */
 
 #include "analysis/descent/result_impl.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The first set of a descent that goes on with a saved one. Rounds that were decided in the saved
- * session are not armed again, but for the paths to what comes next; docs/descent.md.
- */
+/* The first set of a descent that goes on with a saved one. Rounds that were decided in the saved
+ * session are not armed again, but for the paths to what comes next; docs/descent.md. */
 
 #include "analysis/descent/callee_pick.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Judges how far an answer can be trusted: the missing shares, confidence intervals, and
- * contradictions.
- */
+/* Judges how far an answer can be trusted: the missing shares, confidence intervals, and
+ * contradictions. */
 #include <math.h>
 
 #include "analysis/descent/result_impl.h"
@@ -19,10 +17,8 @@
 #define SLACK 1.02
 /* A path with this share of the program's time must be followed to its end. */
 #define PATH_MATTERS 0.1
-/*
- * If the decisions took at least this long, the calls come slowly: two decisions that agree are
- * enough.
- */
+/* If the decisions took at least this long, the calls come slowly: two decisions that agree are
+ * enough. */
 #define SLOW_NS 2000000000ull
 /* A stack is sampled once a millisecond: short calls may end without any sample. */
 #define SHORT_NS 1000000ull
@@ -52,11 +48,9 @@ static bool cause_is_named(enum cause_kind kind)
 	return kind != CAUSE_UNMEASURED && kind != CAUSE_UNKNOWN;
 }
 
-/*
- * Returns true if it is known what a loop does: its calls were timed, the function that it calls
+/* Returns true if it is known what a loop does: its calls were timed, the function that it calls
  * has a name, or samples place most of the time in its own code. Otherwise the calls that were
- * too hot to be timed may be any of those that the function makes.
- */
+ * too hot to be timed may be any of those that the function makes. */
 static bool loop_is_named(const struct descent *d, const struct descent_result *r,
 			  const struct descent_path *p)
 {
@@ -65,10 +59,8 @@ static bool loop_is_named(const struct descent *d, const struct descent_result *
 	return p->looped.function.module || p->looped.own || !d->tree.node[node].hot_loop;
 }
 
-/*
- * Returns true if no stack was seen in any call, although the function's own code ran for so long.
- * Then nothing confirms that what is left of its time is its own code.
- */
+/* Returns true if no stack was seen in any call, although the function's own code ran for so long.
+ * Then nothing confirms that what is left of its time is its own code. */
 static bool lacks_samples(const struct descent *d, const struct descent_result *r,
 			  const struct descent_path *p)
 {
@@ -77,10 +69,8 @@ static bool lacks_samples(const struct descent *d, const struct descent_result *
 	       p->latency_ns * r->calls_used >= SAMPLES_EXPECTED * SHORT_NS;
 }
 
-/*
- * Returns true if samples see the callee that they name in its own code for half of its time or
- * more. Else the time is somewhere below it: the callee is on the way, and no cause.
- */
+/* Returns true if samples see the callee that they name in its own code for half of its time or
+ * more. Else the time is somewhere below it: the callee is on the way, and no cause. */
 static bool sampled_callee_is_leaf(const struct descent_path *p)
 {
 	for (unsigned int i = 0; i < p->nr_below; i++)
@@ -110,10 +100,8 @@ static double sum_of(const struct descent_result *r, bool (*is)(enum cause_kind)
 	return sum;
 }
 
-/*
- * Returns true for causes that keep a runnable thread from a CPU, or stop it. A quota and a stop
- * count here, too, although cause_of_host() excludes them.
- */
+/* Returns true for causes that keep a runnable thread from a CPU, or stop it. A quota and a stop
+ * count here, too, although cause_of_host() excludes them. */
 static bool keeps_from_cpu(enum cause_kind kind)
 {
 	return cause_of_host(kind) || kind == CAUSE_QUOTA || kind == CAUSE_STOPPED;
@@ -179,11 +167,9 @@ static void find_missing(struct builder *b)
 	find_largest_missing(b->r);
 }
 
-/*
- * Adds paths for a missing callee that takes much longer than every path of the program: without
+/* Adds paths for a missing callee that takes much longer than every path of the program: without
  * them, an answer that names the host first would name a smaller part as the program's own. Returns
- * true if it has added any.
- */
+ * true if it has added any. */
 static bool follow_missing(struct builder *b)
 {
 	struct descent_result *r = b->r;
@@ -209,10 +195,8 @@ static void add_up_named(struct builder *b)
 	find_missing(b);
 }
 
-/*
- * Computes the confidence intervals: of the mean latency from the spread of the n calls; of the
- * explained share as if each call were either explained or not (Wilson score interval).
- */
+/* Computes the confidence intervals: of the mean latency from the spread of the n calls; of the
+ * explained share as if each call were either explained or not (Wilson score interval). */
 static void find_intervals(struct builder *b)
 {
 	const struct totals *t = descent_totals(b->d);
@@ -232,11 +216,9 @@ static void find_intervals(struct builder *b)
 							     fmin(1, fmax(p, middle + error))};
 }
 
-/*
- * Compares the measured calls with those that were watched before. They are shorter if the long
+/* Compares the measured calls with those that were watched before. They are shorter if the long
  * ones are too rare to be measured in time, or if probes made calls of a faster peak long enough to
- * count. They are longer if the cost of the probes inside them is not known well enough.
- */
+ * count. They are longer if the cost of the probes inside them is not known well enough. */
 static void find_unlike(struct builder *b)
 {
 	struct descent_result *r = b->r;

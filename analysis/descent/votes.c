@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Counts the votes of one in-peak call (DARC, section 3.2). In each function of the path, every
+/* Counts the votes of one in-peak call (DARC, section 3.2). In each function of the path, every
  * candidate whose time lies in the same power of two as the largest gets one vote. The callees of a
- * callee are compared only if the callee itself got a vote.
- */
+ * callee are compared only if the callee itself got a vote. */
 
 #include "analysis/descent/descent_impl.h"
 
@@ -72,11 +70,9 @@ static void load(struct descent *d, const struct rec_call *call)
 	}
 }
 
-/*
- * Subtracts the cost of the probes, children before parents: of its own pair of probes the part
+/* Subtracts the cost of the probes, children before parents: of its own pair of probes the part
  * inside the interval, of all pairs below it the whole cost. The longest call gets its share of
- * that.
- */
+ * that. */
 static void correct(struct descent *d)
 {
 	for (uint32_t i = d->nr_armed; i-- > 0;) {
@@ -107,10 +103,8 @@ static void net_times(struct descent *d)
 	}
 }
 
-/*
- * The time of faults is their number times a constant. Limits it to the time that the function had
- * for them, callees before callers: what they have too much is missing in their callers, too.
- */
+/* The time of faults is their number times a constant. Limits it to the time that the function had
+ * for them, callees before callers: what they have too much is missing in their callers, too. */
 static void limit_faults(struct descent *d)
 {
 	for (uint32_t i = d->nr_armed + 1; i-- > 0;) {
@@ -227,10 +221,8 @@ static void sum_callees(const struct descent *d, const struct fnode *n, struct v
 	}
 }
 
-/*
- * Returns true if the timed callees have nearly all time of this call, so that no other callee
- * could win a vote.
- */
+/* Returns true if the timed callees have nearly all time of this call, so that no other callee
+ * could win a vote. */
 static bool callees_have_all(const struct vector *v, const struct vector *callees)
 {
 	return callees->present && minus(v->net, callees->net) < v->net / MEASURED_PART;
@@ -250,10 +242,8 @@ static void share_out(const struct descent *d, const struct rec_call *call, cons
 	rest = minus(v->max, callees.max + rounded(off->max));
 	if (fnode_complete(&d->tree, n->id) || n->first_child == NO_INDEX ||
 	    callees_have_all(v, &callees)) {
-		/*
-		 * Only the longest call of the function counts: scale the times of all calls by its
-		 * share.
-		 */
+		/* Only the longest call of the function counts: scale the times of all calls by its
+		 * share. */
 		once = v->net ? (double)v->max / (double)v->net : 0;
 		blocked = minus(v->blocked, callees.blocked + rounded(off->blocked));
 		fault = call->known & CALL_KNOWN_NODE_FAULT
@@ -287,12 +277,10 @@ static void share_of_host(const struct descent *d, const struct rec_call *call, 
 		s->candidate[CANDIDATE_FAULT] = v->fault;
 }
 
-/*
- * If it is not known in which fnode the host's time passed, the times of the callees still include
+/* If it is not known in which fnode the host's time passed, the times of the callees still include
  * it. Subtract the host's time from the largest callee. If neither the rest nor the function's own
  * time lies in a higher power of two than the host's time, no callee gets a vote. The own time gets
- * no vote either, because the callees' times were subtracted from it.
- */
+ * no vote either, because the callees' times were subtracted from it. */
 static bool host_hides_callees(const struct rec_call *call, const struct shares *s)
 {
 	static const struct {
@@ -318,11 +306,9 @@ static bool host_hides_callees(const struct rec_call *call, const struct shares 
 	return false;
 }
 
-/*
- * Waiting for a CPU and interrupts are the host's doing. They get votes beside the program's own
+/* Waiting for a CPU and interrupts are the host's doing. They get votes beside the program's own
  * candidates and never take the place of one: on a busy host the path of the program is still
- * found.
- */
+ * found. */
 static void vote_for_host(struct fnode *root, const struct shares *s, unsigned int top)
 {
 	for (unsigned int i = 0; i < CANDIDATES; i++)

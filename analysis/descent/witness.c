@@ -96,10 +96,8 @@ void witnesses_forget(struct witnesses *w)
 	add_node(w, NO_INDEX, w->f0, (struct rec_code){0, 0});
 }
 
-/*
- * Space saving (Metwally et al., ICDT 2005): a new address replaces the lightest and inherits its
- * weight.
- */
+/* Space saving (Metwally et al., ICDT 2005): a new address replaces the lightest and inherits its
+ * weight. */
 static void add_pc(struct witness_own *own, struct rec_code place, uint64_t ns)
 {
 	unsigned int lightest = 0;
@@ -237,10 +235,8 @@ static int count_stack(struct witnesses *w, struct stack *s)
 	if (s->kind == WITNESS_SLEEP)
 		blocked_add(&w->blocked, s->node, &s->cause, s->weight_ns, s->kernel, s->nr_kernel);
 	if (s->frame[0].module != w->f0.module || s->frame[0].function != w->f0.offset) {
-		/*
-		 * f0 has jumped to this function: the frame of f0 is gone, and no return address
-		 * leads here
-		 */
+		/* f0 has jumped to this function: the frame of f0 is gone, and no return address
+		 * leads here */
 		child = child_of(w, 0, (struct rec_code){s->frame[0].module, s->frame[0].function},
 				 (struct rec_code){0, 0});
 		if (child < 0)
@@ -265,10 +261,8 @@ static bool inside(uint64_t at_ns, uint64_t start_ns, uint64_t end_ns)
 	return at_ns >= start_ns && at_ns <= end_ns;
 }
 
-/*
- * Copies a stack sample. Frames beyond the maximum are dropped; the time then ends in the last
- * frame that is kept.
- */
+/* Copies a stack sample. Frames beyond the maximum are dropped; the time then ends in the last
+ * frame that is kept. */
 static void copy_stack(struct stack *to, const struct rec_witness *from)
 {
 	uint32_t n = from->nr_frames;
@@ -382,10 +376,8 @@ int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_
 		}
 		if (s->counted && s->timed_out)
 			s->used = false;
-		/*
-		 * A sample of the same thread before the end of this call was in a call outside of
-		 * the peak.
-		 */
+		/* A sample of the same thread before the end of this call was in a call outside of
+		 * the peak. */
 		else if (s->at_ns <= end_ns)
 			witness_release(w, s);
 	}

@@ -43,10 +43,8 @@ struct witness_own {
 
 struct witness_node {
 	uint32_t parent, first_child, next; /* NO_INDEX: none */
-	/*
-	 * The system calls that a function of the program makes itself, if functions of the kernel
-	 * are probed. Their time is the function's own, too.
-	 */
+	/* The system calls that a function of the program makes itself, if functions of the kernel
+	 * are probed. Their time is the function's own, too. */
 	uint32_t first_syscall;
 	struct rec_code function;
 	struct rec_code ret;	 /* return address in the caller */
@@ -66,20 +64,14 @@ void witnesses_keep_syscalls(struct witnesses *w);
 /* Drops all stack samples, because the descent turns to another peak. */
 void witnesses_forget(struct witnesses *w);
 
-/*
- * Adds a stack sample. Its frames lead from f0 down; if f0 has jumped to another function, that
- * function has the first frame. Returns 0, -EINVAL (no frames), -ENOMEM or -ENOSPC.
- */
+/* Adds a stack sample. Its frames lead from f0 down; if f0 has jumped to another function, that
+ * function has the first frame. Returns 0, -EINVAL (no frames), -ENOMEM or -ENOSPC. */
 int witnesses_add(struct witnesses *w, const struct rec_witness *stack);
-/*
- * Counts a stack sample at once, whatever call it was in. Returns 0, -EINVAL (no frames), -ENOMEM
- * or -ENOSPC.
- */
+/* Counts a stack sample at once, whatever call it was in. Returns 0, -EINVAL (no frames), -ENOMEM
+ * or -ENOSPC. */
 int witnesses_count_one(struct witnesses *w, const struct rec_witness *stack);
-/*
- * Notes an in-peak call that has ended, and counts the stack samples inside it. Returns 0, -ENOMEM
- * or -ENOSPC.
- */
+/* Notes an in-peak call that has ended, and counts the stack samples inside it. Returns 0, -ENOMEM
+ * or -ENOSPC. */
 int witnesses_call(struct witnesses *w, uint32_t tid, uint64_t start_ns, uint64_t end_ns);
 
 /* Number of complete stack samples inside in-peak calls. */
@@ -92,17 +84,13 @@ const struct stack_tally *witnesses_callers(const struct witnesses *w);
 const struct blocked *witnesses_blocked(const struct witnesses *w);
 uint32_t witnesses_nr_nodes(const struct witnesses *w);
 const struct witness_node *witnesses_node(const struct witnesses *w, uint32_t node);
-/*
- * Returns true for a signal trampoline. A handler returns to its first instruction; no call has the
- * start of its own function as return address.
- */
+/* Returns true for a signal trampoline. A handler returns to its first instruction; no call has the
+ * start of its own function as return address. */
 bool witness_is_trampoline(const struct witnesses *w, uint32_t node);
 
-/*
- * The frames of stack samples that belong to one fnode. `at`: frames of its function. `beyond`:
+/* The frames of stack samples that belong to one fnode. `at`: frames of its function. `beyond`:
  * frames of other functions directly below its call site, which its function entered by a tail
- * call.
- */
+ * call. */
 struct witness_set {
 	unsigned int nr_at, nr_beyond;
 	uint32_t at[WITNESS_SET], beyond[WITNESS_SET];
@@ -110,10 +98,8 @@ struct witness_set {
 
 /* Fills *out with the set of f0. */
 void witness_set_root(const struct witnesses *w, struct witness_set *out);
-/*
- * Fills *out with the set of a callee that `caller` calls with this return address; ret.offset 0
- * means a tail call. If `callee` has module 0: any callee.
- */
+/* Fills *out with the set of a callee that `caller` calls with this return address; ret.offset 0
+ * means a tail call. If `callee` has module 0: any callee. */
 void witness_set_callee(const struct witnesses *w, const struct witness_set *caller,
 			struct rec_code ret, struct rec_code callee, struct witness_set *out);
 /* Time of all stacks through the function, and through the functions it jumped to. */

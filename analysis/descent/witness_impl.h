@@ -6,10 +6,8 @@
 #include "analysis/descent/ftree.h"
 #include "analysis/descent/witness.h"
 
-/*
- * A stack sample without its texts: what the thread slept on is classified at once and stored as a
- * cause.
- */
+/* A stack sample without its texts: what the thread slept on is classified at once and stored as a
+ * cause. */
 struct stack {
 	bool used, partial;
 	bool timed_out; /* another sleep for the same may follow */
@@ -62,11 +60,9 @@ struct witnesses {
 
 /* Makes room in a slot of `pending`. */
 void witness_release(struct witnesses *w, struct stack *s);
-/*
- * Gives the sleeps before `s` that timed out, in the same call and for the same, the cause of `s`:
+/* Gives the sleeps before `s` that timed out, in the same call and for the same, the cause of `s`:
  * who ends the last one of such waits is who was waited for all the time. `c`: their call, NULL if
- * it has not ended yet.
- */
+ * it has not ended yet. */
 void witness_join_timeouts(struct witnesses *w, const struct stack *s, const struct recent_call *c);
 /* Gives `s`, if it timed out, the cause of the next such wait, which was seen before: a sleep whose
  * stack is read arrives later. */

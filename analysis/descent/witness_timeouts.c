@@ -9,10 +9,8 @@ void witness_release(struct witnesses *w, struct stack *s)
 	s->used = s->timed_out = s->counted = false;
 }
 
-/*
- * Do both wait for the same? The address of a futex tells; what other calls wait for may have the
- * same address or number in other code.
- */
+/* Do both wait for the same? The address of a futex tells; what other calls wait for may have the
+ * same address or number in other code. */
 static bool is_same_place(const struct stack *a, const struct stack *b)
 {
 	if (a->syscall != b->syscall || a->arg != b->arg)
@@ -38,10 +36,8 @@ static void change_cause(struct witnesses *w, struct stack *s, const struct caus
 		witness_release(w, s);
 }
 
-/*
- * The last sleep of the thread of `s` that timed out before `begin_ns`, in the same call `c` (NULL:
- * it has not ended, so that no sleep of it is counted), and waited for the same. NULL: none.
- */
+/* The last sleep of the thread of `s` that timed out before `begin_ns`, in the same call `c` (NULL:
+ * it has not ended, so that no sleep of it is counted), and waited for the same. NULL: none. */
 static struct stack *timed_out_before(const struct witnesses *w, const struct stack *s,
 				      const struct recent_call *c, uint64_t begin_ns)
 {

@@ -41,35 +41,27 @@ struct account_turn {
 };
 
 void account_open(struct account *a, uint32_t ppm, bool borrows);
-/*
- * Notes that this part of the advance was given out as the initial credit of a part. The rest is
- * given out while the advance is earned back.
- */
+/* Notes that this part of the advance was given out as the initial credit of a part. The rest is
+ * given out while the advance is earned back. */
 void account_draw(struct account *a, int64_t ns);
 void account_turn(struct account *a, const struct account_turn *t);
 /* Notes that a descent begins (borrows) or ends. */
 void account_borrow(struct account *a, bool borrows);
-/*
- * Divides what was earned in the last turn among `parts` (at least 1) that are paused when they
+/* Divides what was earned in the last turn among `parts` (at least 1) that are paused when they
  * spend more. `fixed`: cost of what is never paused since the last call; it comes first, and what
  * it exceeds is taken from later turns. So the parts and the fixed cost never sum to more than what
- * was earned. Returns one part, at least 0.
- */
+ * was earned. Returns one part, at least 0. */
 int64_t account_part(struct account *a, uint64_t fixed, unsigned int parts);
 /* Returns the time that is given out for `ns` of running time. */
 int64_t account_given(const struct account *a, uint64_t ns);
 /* Returns the allowance of the time that is given in advance. */
 uint64_t account_advance(const struct account *a);
-/*
- * Takes a sleep of the targets in a probe from what is left. It is no part of the time that the
- * targets ran, and it may be long: no more is overdrawn by it than is given for ten seconds.
- */
+/* Takes a sleep of the targets in a probe from what is left. It is no part of the time that the
+ * targets ran, and it may be long: no more is overdrawn by it than is given for ten seconds. */
 void account_slept(struct account *a, uint64_t ns);
-/*
- * Adds `spent` to *owed, charges at most `most` of that, and leaves the rest in *owed. Probes
+/* Adds `spent` to *owed, charges at most `most` of that, and leaves the rest in *owed. Probes
  * cannot have taken more time than the targets ran, whatever the calibrated price; the rest exists
- * because the two clocks are read one after the other. Returns the charged time.
- */
+ * because the two clocks are read one after the other. Returns the charged time. */
 uint64_t account_charge(uint64_t *owed, uint64_t spent, uint64_t most);
 /* How long a credit lasts if as much is spent of it as lately in `wall` ns; a second if nothing was
  * spent. */

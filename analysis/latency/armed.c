@@ -31,10 +31,8 @@ void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now)
 		return;
 	a->on = false;
 	a->on_ns += ns;
-	/*
-	 * The CPU time was read later than the gate was closed: take the part of it that belongs to
-	 * the burst.
-	 */
+	/* The CPU time was read later than the gate was closed: take the part of it that belongs to
+	 * the burst. */
 	if (ns < all)
 		cpu = (uint64_t)((double)cpu * (double)ns / (double)all);
 	a->on_cpu_ns += cpu;
@@ -52,10 +50,8 @@ struct armed_period armed_period(const struct armed_time *a, struct armed_clock 
 	}
 	p.end_ns = now.ns > a->start.ns ? now.ns : a->start.ns;
 	p.cpu_ns = difference(now.cpu_ns, a->start.cpu_ns);
-	/*
-	 * Without bursts, calls are not counted only because the measurement ended or is paused.
-	 * Do not count the time since then.
-	 */
+	/* Without bursts, calls are not counted only because the measurement ended or is paused.
+	 * Do not count the time since then. */
 	if (!a->on && !a->bursting) {
 		p.end_ns = p.start_ns + p.armed_ns;
 		p.cpu_ns = p.armed_cpu_ns;

@@ -43,15 +43,11 @@ void armed_begin(struct armed_time *a, struct armed_clock now);
 void armed_on(struct armed_time *a, struct armed_clock now);
 /* Notes that the gate was closed at `end`. The clocks were read at `now`, perhaps later. */
 void armed_off(struct armed_time *a, uint64_t end, struct armed_clock now);
-/*
- * Returns the period up to `now`. Without bursts the period ends when the gate was closed: after
- * that the measurement is over or paused, and no calls are missing.
- */
+/* Returns the period up to `now`. Without bursts the period ends when the gate was closed: after
+ * that the measurement is over or paused, and no calls are missing. */
 struct armed_period armed_period(const struct armed_time *a, struct armed_clock now);
-/*
- * Ends the period of a burst that is over when its gate was closed, and returns true: the time that
+/* Ends the period of a burst that is over when its gate was closed, and returns true: the time that
  * open calls took to end belongs to the next gap, like the clocks of the threads (bpf/pace.h). If
  * less than ARMED_MIN_NS of the period was armed, the period goes on to the end of the next burst,
- * and the function returns false.
- */
+ * and the function returns false. */
 bool armed_cut(struct armed_time *a, struct armed_clock now);

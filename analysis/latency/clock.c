@@ -16,11 +16,9 @@ unsigned int clock_tick_bucket(const struct profile *p, double step, unsigned in
 	return p->count[high] > p->count[low] ? high : low;
 }
 
-/*
- * Returns how many gaps of the histogram a clock with this step explains. A gap is a run of empty
+/* Returns how many gaps of the histogram a clock with this step explains. A gap is a run of empty
  * buckets between two adjacent ticks that both have calls. Returns 0 if there are calls between two
- * ticks.
- */
+ * ticks. */
 static unsigned int gaps_explained(const struct profile *p, double step, unsigned int first)
 {
 	unsigned int gaps = 0, at = clock_tick_bucket(p, step, first), next;
@@ -32,20 +30,16 @@ static unsigned int gaps_explained(const struct profile *p, double step, unsigne
 			if (p->count[i])
 				return 0;
 		fewer = p->count[next] < p->count[at] ? p->count[next] : p->count[at];
-		/*
-		 * With counts like those of their neighbours, the empty buckets would hold six
-		 * calls.
-		 */
+		/* With counts like those of their neighbours, the empty buckets would hold six
+		 * calls. */
 		if (next > at + 1 && fewer >= 6 / (next - at - 1))
 			gaps += fewer > 0;
 	}
 	return gaps;
 }
 
-/*
- * Returns true if there are two gaps between the lowest bucket with calls and the latency above
- * which a coarse clock leaves no gaps.
- */
+/* Returns true if there are two gaps between the lowest bucket with calls and the latency above
+ * which a coarse clock leaves no gaps. */
 static bool has_gaps(const struct profile *p, unsigned int lowest)
 {
 	unsigned int gaps = 0, end = lowest + 4 * PT_RESOLUTION, last = lowest;
@@ -82,9 +76,8 @@ double clock_step(const struct profile *p)
 				sum = step;
 				n = 1;
 			} else if (gaps == most && sum / n < 1.1 * step && step < 1.1 * sum / n) {
-				/*
-				 * Steps close to each other explain the same gaps: use their mean.
-				 */
+				/* Steps close to each other explain the same gaps: use their
+				 * mean. */
 				sum += step;
 				n++;
 			}

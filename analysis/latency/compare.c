@@ -76,10 +76,8 @@ bool shares_differ(double a, double na, double b, double nb, double sigmas)
 	return fabs(a - b) > sigmas * sqrt(p * (1 - p) * (1 / na + 1 / nb));
 }
 
-/*
- * Returns the largest share of calls that moved up by more than `drift` buckets between `from` and
- * `to`.
- */
+/* Returns the largest share of calls that moved up by more than `drift` buckets between `from` and
+ * `to`. */
 static double moved_up(const struct compared_profile *from, const struct compared_profile *to,
 		       int drift)
 {
@@ -246,10 +244,8 @@ static struct set_totals totals_of(const struct compare_set *s)
 	return t;
 }
 
-/*
- * Returns the share that an item has of the latency or of the calls of its set, whichever is
- * larger. Raises *time to its share of the latency.
- */
+/* Returns the share that an item has of the latency or of the calls of its set, whichever is
+ * larger. Raises *time to its share of the latency. */
 static double share_of(const struct compare_item *item, struct set_totals t, double *time)
 {
 	struct compared_profile side;

@@ -20,10 +20,8 @@ enum { COMPARE_MAX_REASONS = 8 };
 struct compare_item {
 	const char *name; /* items of equal names form a pair; names are unique in a set */
 	const struct profile *profile;
-	/*
-	 * share of the calls that was seen (bursts); counts are already scaled up by 1 /
-	 * share_seen. 0 means 1
-	 */
+	/* share of the calls that was seen (bursts); counts are already scaled up by 1 /
+	 * share_seen. 0 means 1 */
 	double share_seen;
 	/* time that the profile covers; 0: as long as the set */
 	uint64_t elapsed_ns;
@@ -114,23 +112,18 @@ struct compare_result {
 
 void compare_options_init(struct compare_options *o);
 
-/*
- * Compares two sets; `o` may be NULL. The sets and their profiles must outlive the result. Returns
- * 0 or -ENOMEM; release *out with compare_release().
- */
+/* Compares two sets; `o` may be NULL. The sets and their profiles must outlive the result. Returns
+ * 0 or -ENOMEM; release *out with compare_release(). */
 int compare_sets(const struct compare_set *before, const struct compare_set *after,
 		 const struct compare_options *o, struct compare_result *out);
 void compare_release(struct compare_result *r);
 
-/*
- * Compares one pair without its sets, so that it is never negligible. Elapsed times as in the sets.
- */
+/* Compares one pair without its sets, so that it is never negligible. Elapsed times as in the
+ * sets. */
 void compare_profiles(const struct compare_item *before, const struct compare_item *after,
 		      uint64_t elapsed_before_ns, uint64_t elapsed_after_ns,
 		      const struct compare_options *o, struct compare_pair *out);
 
-/*
- * Appends one reason in words: "new peak at 40 ms, with 3% of the calls". Returns 0, -ENOMEM or
- * -E2BIG.
- */
+/* Appends one reason in words: "new peak at 40 ms, with 3% of the calls". Returns 0, -ENOMEM or
+ * -E2BIG. */
 int compare_reason_words(struct buf *out, const struct compare_reason *r, bool rates);

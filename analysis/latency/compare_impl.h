@@ -20,20 +20,16 @@ double side_share(const struct compared_profile *s, int low, int high);
 /* Share of the time in buckets [low, high). */
 double side_time_share(const struct compared_profile *s, int low, int high);
 
-/*
- * Returns true if share `a` of `na` calls and share `b` of `nb` calls differ by more than `sigmas`
- * standard deviations.
- */
+/* Returns true if share `a` of `na` calls and share `b` of `nb` calls differ by more than `sigmas`
+ * standard deviations. */
 bool shares_differ(double a, double na, double b, double nb, double sigmas);
 
 /* Phase 2: appends changes of the peaks to pair->reason. */
 void compare_peaks(const struct compared_profile *before, const struct compared_profile *after,
 		   const struct compare_options *o, struct compare_pair *pair);
 
-/*
- * Phase 3 found a difference that no peak explains: appends a description. `drift`: tolerance in
- * buckets.
- */
+/* Phase 3 found a difference that no peak explains: appends a description. `drift`: tolerance in
+ * buckets. */
 void compare_shape(const struct compared_profile *before, const struct compared_profile *after,
 		   int drift, struct compare_pair *pair);
 

@@ -35,10 +35,8 @@ static bool has_mode(const struct profile_peaks *f, int low, int high)
 	return any_of(i, f->nr, (int)f->span[i].mode >= low && (int)f->span[i].mode < high);
 }
 
-/*
- * Marks the peaks of `own` that `other` does not have, or has far lighter. Calls of `other` within
- * the tolerance of the range count as well, so that a drift is never an excess.
- */
+/* Marks the peaks of `own` that `other` does not have, or has far lighter. Calls of `other` within
+ * the tolerance of the range count as well, so that a drift is never an excess. */
 static void mark_excess(const struct compared_profile *own, struct profile_peaks *f,
 			const struct compared_profile *other, const struct profile_peaks *theirs,
 			int drift, const struct compare_options *o)
@@ -101,10 +99,8 @@ static void report_moves(struct profile_peaks *a, struct profile_peaks *b,
 	}
 }
 
-/*
- * Returns true if the share of a peak changed only because there are more or fewer calls elsewhere:
- * then the peak itself did not change.
- */
+/* Returns true if the share of a peak changed only because there are more or fewer calls elsewhere:
+ * then the peak itself did not change. */
 static bool diluted(double before, double after, const struct compare_pair *pair)
 {
 	return before > 0 && after > 0 &&
@@ -148,9 +144,8 @@ void compare_peaks(const struct compared_profile *before, const struct compared_
 	mark_excess(before, &a, after, &b, drift, o);
 	mark_excess(after, &b, before, &a, drift, o);
 	report_moves(&a, &b, pair);
-	/*
-	 * report new and gone peaks before the peaks that became heavier or lighter because of them
-	 */
+	/* report new and gone peaks before the peaks that became heavier or lighter because of
+	 * them */
 	report_peaks(&b, before, true, true, drift, pair);
 	report_peaks(&a, after, false, true, drift, pair);
 	report_peaks(&b, before, true, false, drift, pair);

@@ -57,10 +57,8 @@ struct condition_state {
 /* A peak that appears earlier in a session does not count as new, because then all are. */
 #define CONDITION_LEARNS_NS 60000000000ull
 
-/*
- * Call it after each REC_TICK. `load`: of the host; negative: not known. True: the test has been
+/* Call it after each REC_TICK. `load`: of the host; negative: not known. True: the test has been
  * true for the time of "for". A slice in which no call ended makes a test of latencies false; one
- * in which the operation was not measured changes nothing.
- */
+ * in which the operation was not measured changes nothing. */
 bool condition_met(const struct condition *c, struct condition_state *s, struct model *m,
 		   double load);

@@ -79,10 +79,8 @@ void constants_add(struct constants *set, const struct rec_constant *rec)
 		set->item[set->nr++] = c;
 }
 
-/*
- * Returns the distance of the mode from the constant, in doublings; negative if the mode does not
- * lie at the constant.
- */
+/* Returns the distance of the mode from the constant, in doublings; negative if the mode does not
+ * lie at the constant. */
 static double distance(const struct constant *c, double low_ns, double high_ns, double mode_ns)
 {
 	double low = (double)c->low_ns, high = (double)c->high_ns;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Characteristic times of a host (OSprof, OSDI 2006, section 3.3): well-known times of the kernel
+/* Characteristic times of a host (OSprof, OSDI 2006, section 3.3): well-known times of the kernel
  * and of protocols, and times measured on this host (REC_CONSTANT). A peak whose mode lies at such
- * a time is named after it.
- */
+ * a time is named after it. */
 #pragma once
 
 #include "analysis/session/record.h"
@@ -26,11 +24,9 @@ struct constants {
 
 /* Fills *set with the well-known times. */
 void constants_init(struct constants *set);
-/*
- * Adds a time of this host. A measured time replaces all built-in ones with the same name up to "
+/* Adds a time of this host. A measured time replaces all built-in ones with the same name up to "
  * (": a measured "timer tick" removes the ticks of other HZ. A time with the same full name is
- * replaced. A constant without name or time, or beyond the maximum, is ignored.
- */
+ * replaced. A constant without name or time, or beyond the maximum, is ignored. */
 void constants_add(struct constants *set, const struct rec_constant *rec);
 
 /*
@@ -43,10 +39,8 @@ void constants_add(struct constants *set, const struct rec_constant *rec);
  */
 const char *constants_near(const struct constants *set, uint64_t low_ns, uint64_t high_ns,
 			   uint64_t mode_ns);
-/*
- * The time that equals a period to within half a percent, "" if there is none. What recurs by a
- * clock does so exactly; a program that sleeps for 4 ms recurs a little later than each 4 ms.
- */
+/* The time that equals a period to within half a percent, "" if there is none. What recurs by a
+ * clock does so exactly; a program that sleeps for 4 ms recurs a little later than each 4 ms. */
 const char *constants_period(const struct constants *set, uint64_t period_ns);
 /* True if the time of this name is one of the scheduler. */
 bool constants_is_scheduler(const struct constants *set, const char *name);

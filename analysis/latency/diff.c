@@ -42,10 +42,8 @@ static const struct op *op_named(struct model *m, const struct op *like)
 	return NULL;
 }
 
-/*
- * True if a session would contain this operation if it had been called. A system call has no
- * record before its first call: if others were counted that nobody asked for by name, all were.
- */
+/* True if a session would contain this operation if it had been called. A system call has no
+ * record before its first call: if others were counted that nobody asked for by name, all were. */
 static bool would_contain(struct model *m, const struct op *like)
 {
 	if (like->layer != LAYER_SYSCALL)

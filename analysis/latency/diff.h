@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What changed between two sessions: the operations that both measured, compared by compare.h.
- * An operation that only one of them measured is no change. Pure.
- */
+/* What changed between two sessions: the operations that both measured, compared by compare.h.
+ * An operation that only one of them measured is no change. Pure. */
 #pragma once
 
 #include "analysis/latency/compare.h"

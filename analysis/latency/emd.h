@@ -13,18 +13,14 @@
 
 #include "analysis/latency/profile.h"
 
-/*
- * Returns the distance of two histograms with n bins, in bins. Masses are not negative. 0 if both
- * are empty, INFINITY if one is.
- */
+/* Returns the distance of two histograms with n bins, in bins. Masses are not negative. 0 if both
+ * are empty, INFINITY if one is. */
 double emd_histograms(const double *a, const double *b, size_t n);
 
 /* Returns the distance of two profiles, in doublings. 0 if both are empty, INFINITY if one is. */
 double emd_profiles(const struct profile *a, const struct profile *b);
 
-/*
- * Returns the mean distance, in doublings, that sampling alone causes: the expected emd_profiles()
+/* Returns the mean distance, in doublings, that sampling alone causes: the expected emd_profiles()
  * of two samples of one distribution, with `na` and `nb` calls that were really seen. 0 if either
- * is empty.
- */
+ * is empty. */
 double emd_noise(const struct profile *a, const struct profile *b, double na, double nb);

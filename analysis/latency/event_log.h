@@ -14,10 +14,8 @@ enum {
 	EVENT_LOG_MAX = 512, /* events kept */
 	EVENT_TEXT_MAX = 200,
 };
-/*
- * Events that repeat within this time of their last occurrence are counted, not added: blown fuses
- * and warnings; a peak that moves again; a peak that comes and goes.
- */
+/* Events that repeat within this time of their last occurrence are counted, not added: blown fuses
+ * and warnings; a peak that moves again; a peak that comes and goes. */
 #define EVENT_REPEATS_NS 60000000000ULL
 /* A peak comes and goes if it has so many lines within that time; they become one. */
 enum { EVENT_FLICKER_LINES = 3, EVENT_SAME_PLACE = 4 };
@@ -64,17 +62,13 @@ struct event_log {
 };
 
 void event_log_release(struct event_log *log);
-/*
- * Adds an event, or counts it in the line of an earlier one (EVENT_REPEATS_NS). Sets `number`,
+/* Adds an event, or counts it in the line of an earlier one (EVENT_REPEATS_NS). Sets `number`,
  * `last_ns` and `times`; the caller sets the rest. Returns its line, valid until the next call. If
  * its kind is now EVENT_PEAK_FLICKERS, or it moved more than once, the caller may write a text that
- * says so. NULL: memory is short, and the event was dropped.
- */
+ * says so. NULL: memory is short, and the event was dropped. */
 struct event *event_log_add(struct event_log *log, const struct event *event);
-/*
- * Appends the events that happened after start_ns and until end_ns, with their numbers; with a
- * start_ns of 0 also those at the very beginning. Returns 0 or -ENOMEM.
- */
+/* Appends the events that happened after start_ns and until end_ns, with their numbers; with a
+ * start_ns of 0 also those at the very beginning. Returns 0 or -ENOMEM. */
 int event_log_copy(struct event_log *to, const struct event_log *from, uint64_t start_ns,
 		   uint64_t end_ns);
 size_t event_log_nr(const struct event_log *log);

@@ -62,10 +62,8 @@ const struct layer_off *model_layer_off(const struct model *m, uint32_t layer)
 	return &m->off[layer < LAYER_MAX ? layer : LAYER_FUNCTION];
 }
 
-/*
- * Looks for events once per interval. A live screen begins with shorter slices, in which peaks
- * come, go and move by chance.
- */
+/* Looks for events once per interval. A live screen begins with shorter slices, in which peaks
+ * come, go and move by chance. */
 static void look_for_events(struct model *m, const struct rec_tick *rec)
 {
 	const struct rec_meta *meta = model_meta(m);

@@ -73,10 +73,9 @@ enum peak_fold {
 struct peak {
 	int rank; /* rank by latency among the listed peaks, from 1; 0: folded */
 	int id;	  /* stays the same while the peak drifts from slice to slice */
-	/*
-	 * number on the live screen, 0: folded. By latency, until model_op_peaks() was called for
-	 * the operation or for one with a related peak; from then on it is as constant as the id.
-	 */
+	/* number on the live screen, 0: folded. By latency, until model_op_peaks() was called for
+	 * the operation or for one with a related peak; from then on it is as constant as the
+	 * id. */
 	int number;
 	struct bucket_range range; /* at resolution 8 */
 	uint64_t low_ns, high_ns, mode_ns;
@@ -123,42 +122,32 @@ struct op {
 	struct profile total;  /* scaled up, over the whole run */
 	struct profile recent; /* scaled up, over the last complete slice */
 	uint64_t seen_calls;   /* calls that were really timed, not scaled up */
-	/*
-	 * 95% intervals of scaled-up figures. If every call was seen, both ends are the figure
+	/* 95% intervals of scaled-up figures. If every call was seen, both ends are the figure
 	 * itself. The interval of the mean is that of calls drawn at random; the interval of the
-	 * total includes the errors of both calls and mean.
-	 */
+	 * total includes the errors of both calls and mean. */
 	uint64_t calls_low, calls_high;
 	double mean_ns, mean_low_ns, mean_high_ns;
 	double total_low_ns, total_high_ns;
 	uint64_t abnormal, unseen, open, oldest_open_ns;
 	double share_seen; /* 0..1 */
-	/*
-	 * The cost of the operation's own probes was subtracted from each latency, but this
+	/* The cost of the operation's own probes was subtracted from each latency, but this
 	 * cost varies from call to call by error_ns. Latencies below measurable_ns cannot be
-	 * distinguished from 0; measurable_ns is 0 if there is no such limit.
-	 */
+	 * distinguished from 0; measurable_ns is 0 if there is no such limit. */
 	uint64_t error_ns, measurable_ns;
 	uint64_t correction_ns; /* that cost, on average, in the last slice */
 	/* share of the target's CPU time in this operation, by samples; -1: not known */
 	double sampled_share;
 	uint64_t ticks; /* number of these samples */
-	/*
-	 * system call futex: share of the time of its calls, finished (by samples) and open, that
-	 * waited for a lock and not for a condition; -1: not known, or another operation
-	 */
+	/* system call futex: share of the time of its calls, finished (by samples) and open, that
+	 * waited for a lock and not for a condition; -1: not known, or another operation */
 	double lock_share;
-	/*
-	 * total time; by samples if most latencies are below measurable_ns; if the calls are
-	 * sampled, at most the wall time of the threads that call
-	 */
+	/* total time; by samples if most latencies are below measurable_ns; if the calls are
+	 * sampled, at most the wall time of the threads that call */
 	uint64_t time_ns;
 	/* so many threads call, each in one call at a time: its time has a limit; 0: not known */
 	uint64_t most_callers;
-	/*
-	 * most latencies are below measurable_ns: latencies, and times computed from them, are
-	 * meaningless
-	 */
+	/* most latencies are below measurable_ns: latencies, and times computed from them, are
+	 * meaningless */
 	bool below_measurable;
 	/* in every slice, the buckets added up to the number of calls (OSprof's checksum) */
 	bool adds_up;
@@ -189,10 +178,8 @@ void model_list_all_peaks(struct model *m, bool all);
 void model_limit(struct model *m, size_t slice_bytes, size_t samples);
 bool model_lists_all_peaks(const struct model *m);
 
-/*
- * Takes one record. Returns 0, -ENOMEM, or -EINVAL if the record contradicts earlier ones; then it
- * has no effect.
- */
+/* Takes one record. Returns 0, -ENOMEM, or -EINVAL if the record contradicts earlier ones; then it
+ * has no effect. */
 int model_feed(struct model *m, const struct record *rec);
 
 /*
@@ -222,20 +209,16 @@ bool model_target_ended(const struct model *m, size_t i);
 const struct rec_target_end *model_target_end(const struct model *m, size_t i);
 const struct rec_cost *model_cost(const struct model *m);
 const struct rec_loss *model_loss(const struct model *m);
-/*
- * Returns the phases to which the measurement was limited (--begin, --end); NULL: everything was
- * measured.
- */
+/* Returns the phases to which the measurement was limited (--begin, --end); NULL: everything was
+ * measured. */
 const struct rec_phases *model_phases(const struct model *m);
 uint64_t model_elapsed_ns(const struct model *m);
 /* Returns the length of a slice, ns. */
 uint64_t model_interval_ns(const struct model *m);
 /* Returns when the profiles began: 0, or when other threads were chosen, or the span begins. */
 uint64_t model_since_ns(const struct model *m);
-/*
- * The time that the figures of an operation cover: a function may be armed later than the start,
- * and a burst is reported after its end. `elapsed_ns`: of the measurement.
- */
+/* The time that the figures of an operation cover: a function may be armed later than the start,
+ * and a burst is reported after its end. `elapsed_ns`: of the measurement. */
 double model_covered_ns(const struct op *op, double elapsed_ns);
 /* Returns the sum of the latencies, at most what the threads that call can spend. */
 uint64_t model_total_ns(const struct op *op);
@@ -250,10 +233,8 @@ size_t model_nr_constants(const struct model *m);
 const struct rec_constant *model_constant(const struct model *m, size_t i);
 /* Returns the time of this host with this name, ns; 0: not measured. */
 uint64_t model_constant_ns(const struct model *m, const char *name);
-/*
- * The times in which a layer was switched off, oldest first, since the start of the session. If
- * there are too many, the oldest are left out.
- */
+/* The times in which a layer was switched off, oldest first, since the start of the session. If
+ * there are too many, the oldest are left out. */
 enum { LAYER_GAPS = 16 };
 struct layer_off {
 	unsigned int nr;

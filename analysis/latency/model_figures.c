@@ -7,10 +7,8 @@
 #define INTERVAL_95 1.96
 enum { CALLER_LEAST = 3 };
 
-/*
- * Returns the share of the calls that were timed; without calls, the share of the time that was
- * armed.
- */
+/* Returns the share of the calls that were timed; without calls, the share of the time that was
+ * armed. */
 static double share_seen(const struct op_state *op)
 {
 	double all = (double)op->pub.total.calls + (double)op->pub.unseen;
@@ -20,10 +18,8 @@ static double share_seen(const struct op_state *op)
 	return share > 1 ? 1 : share;
 }
 
-/*
- * Returns the latency floor: the lower end of the bucket in which the fastest 0.1% of the calls
- * end, so that a few outliers do not determine it.
- */
+/* Returns the latency floor: the lower end of the bucket in which the fastest 0.1% of the calls
+ * end, so that a few outliers do not determine it. */
 static uint64_t floor_ns(const struct profile *p)
 {
 	uint64_t sum = 0, low;
@@ -60,10 +56,8 @@ static double mean_error(const struct profile *p, double seen)
 	return INTERVAL_95 * sqrt(variance / (double)p->calls / seen) / mean;
 }
 
-/*
- * Latencies below a third of the correction are only a quarter of what was measured
- * (bpf/measure.h); latencies that differ by less than their error may as well be equal.
- */
+/* Latencies below a third of the correction are only a quarter of what was measured
+ * (bpf/measure.h); latencies that differ by less than their error may as well be equal. */
 uint64_t model_blur_ns(const struct op_state *op)
 {
 	uint64_t third = op->correction_ns / 3;
@@ -73,10 +67,8 @@ uint64_t model_blur_ns(const struct op_state *op)
 	return third > op->pub.error_ns ? third : op->pub.error_ns;
 }
 
-/*
- * Latencies below three quarters of the correction may as well be 0: in programs, whose caches are
- * colder than those of the calibration, probes take up to 1.75 times as long.
- */
+/* Latencies below three quarters of the correction may as well be 0: in programs, whose caches are
+ * colder than those of the calibration, probes take up to 1.75 times as long. */
 static uint64_t measurable_ns(const struct op_state *op)
 {
 	uint64_t blur = model_blur_ns(op), most = op->correction_ns * 3 / 4;
@@ -132,10 +124,8 @@ static void set_intervals(const struct model *m, struct op_state *op)
 	op->pub.total_high_ns = (double)p->sum_ns * (1 + of_high);
 }
 
-/*
- * A thread that is in one call at a time spends no more than the wall time in them. Few long calls
- * in bursts can be scaled up to several times that.
- */
+/* A thread that is in one call at a time spends no more than the wall time in them. Few long calls
+ * in bursts can be scaled up to several times that. */
 static void limit_time(const struct model *m, struct op_state *op)
 {
 	const struct slice *last =

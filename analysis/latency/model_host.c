@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The parts of the model that are not operations: session, targets, notes, checks, constants,
- * phases.
- */
+/* The parts of the model that are not operations: session, targets, notes, checks, constants,
+ * phases. */
 #include "analysis/latency/model_impl.h"
 
 #include "analysis/base/array.h"
@@ -61,10 +59,8 @@ static struct model_target *find_target(struct model *m, uint32_t pid)
 	return NULL;
 }
 
-/*
- * Makes room for one more target: drops the oldest process that has ended, of those that the user
- * did not name if there are any.
- */
+/* Makes room for one more target: drops the oldest process that has ended, of those that the user
+ * did not name if there are any. */
 static void drop_ended_target(struct model *m)
 {
 	bool any =
@@ -132,10 +128,8 @@ int model_feed_target_end(struct model *m, const struct rec_target_end *rec)
 	return target_end_is_death(rec) ? note_death(m, &t->rec->target, rec) : 0;
 }
 
-/*
- * Returns the index of the note that a more serious one replaces: the oldest of the least serious
- * notes.
- */
+/* Returns the index of the note that a more serious one replaces: the oldest of the least serious
+ * notes. */
 static size_t lightest_note(const struct model *m)
 {
 	size_t least = 0;
@@ -146,10 +140,8 @@ static size_t lightest_note(const struct model *m)
 	return least;
 }
 
-/*
- * The last place is reserved for a note that there were more. If the list is full, only more
- * serious notes replace others.
- */
+/* The last place is reserved for a note that there were more. If the list is full, only more
+ * serious notes replace others. */
 int model_feed_note(struct model *m, uint32_t level, const char *text)
 {
 	static const char more[] = "there were too many notes; the later ones are missing";

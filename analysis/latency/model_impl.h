@@ -224,10 +224,8 @@ void model_fix_numbers(struct op_state *op);
 void model_peaks_tick(const struct model *m, struct op_state *op);
 /* Brings op->pub and its peaks up to date, without values, related peaks and periods. */
 void model_refresh(const struct model *m, struct op_state *op);
-/*
- * Computes the full answer, with values, related peaks and periods. Returns 0, or -ENOMEM with an
- * incomplete answer.
- */
+/* Computes the full answer, with values, related peaks and periods. Returns 0, or -ENOMEM with an
+ * incomplete answer. */
 int model_answer(struct model *m, struct op_state *op);
 
 /* model_related.c */

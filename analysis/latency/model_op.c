@@ -222,10 +222,8 @@ static uint64_t part_of(uint64_t figure, unsigned int part, unsigned int parts)
 	       (figure / parts * part + figure % parts * part / parts);
 }
 
-/*
- * Spreads a record evenly over the slices that it covers, because an operation that is sampled in
- * bursts has one record per burst. In a single slice it would look like a burst of activity.
- */
+/* Spreads a record evenly over the slices that it covers, because an operation that is sampled in
+ * bursts has one record per burst. In a single slice it would look like a burst of activity. */
 static int feed_spread(struct model *m, const struct rec_profile *rec, struct weight w,
 		       unsigned int parts)
 {
@@ -250,10 +248,8 @@ static int feed_spread(struct model *m, const struct rec_profile *rec, struct we
 		one.bucket = bucket;
 		one.count = count;
 		for (uint32_t i = 0; i < rec->nr_buckets; i++) {
-			/*
-			 * begin with another slice for each bucket, so that single calls do not all
-			 * fall into the first slice
-			 */
+			/* begin with another slice for each bucket, so that single calls do not all
+			 * fall into the first slice */
 			uint64_t n = part_of(rec->count[i], (k + i) % parts, parts);
 
 			if (!n)
@@ -273,10 +269,8 @@ static uint64_t scaled(uint64_t figure, uint64_t num, uint64_t den)
 	return (uint64_t)((unsigned __int128)figure * num / den);
 }
 
-/*
- * Fills the time after the last burst with calls like those before; otherwise the totals of the run
- * would be too small.
- */
+/* Fills the time after the last burst with calls like those before; otherwise the totals of the run
+ * would be too small. */
 static int feed_unseen(struct model *m, struct op_state *op, const struct rec_profile *rec)
 {
 	uint64_t length = rec->end_ns - rec->start_ns, num = length, before = op->slices_ns,
@@ -325,10 +319,8 @@ static int feed_unseen(struct model *m, struct op_state *op, const struct rec_pr
 	return err;
 }
 
-/*
- * True if an earlier burst tells more about the calls of the record than its own: nothing was
- * armed, or too short a time to scale by.
- */
+/* True if an earlier burst tells more about the calls of the record than its own: nothing was
+ * armed, or too short a time to scale by. */
 static bool is_unseen(const struct op_state *op, const struct rec_profile *rec)
 {
 	if (rec->end_ns <= rec->start_ns || !op->armed_ns || !op->slices_ns)
@@ -423,11 +415,9 @@ int model_feed_open(struct model *m, const struct rec_open *rec)
 	return 0;
 }
 
-/*
- * Sets `recent` to the last complete slice. An operation that is sampled in bursts has records only
+/* Sets `recent` to the last complete slice. An operation that is sampled in bursts has records only
  * every few ticks: keep the previous slice until it is too old. Otherwise use the calls until this
- * tick, if there are any.
- */
+ * tick, if there are any. */
 static void set_recent(struct op_state *op, uint64_t tick_start_ns, uint64_t tick_end_ns)
 {
 	const struct slice *last = op->slices.nr ? &op->slices.slice[op->slices.nr - 1] : NULL;

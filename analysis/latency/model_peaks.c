@@ -159,10 +159,8 @@ static void fill_peak(const struct model *m, const struct op_state *op, struct p
 		p->near = "";
 }
 
-/*
- * Lists the listed peaks first, then the folded ones; both by latency. `tracker` numbers peaks that
- * have no number yet.
- */
+/* Lists the listed peaks first, then the folded ones; both by latency. `tracker` numbers peaks that
+ * have no number yet. */
 static void list_peaks(const struct model *m, struct op_state *op, const struct present_peaks *f,
 		       struct peak_tracker *tracker)
 {
@@ -197,10 +195,8 @@ static void list_peaks(const struct model *m, struct op_state *op, const struct 
 	op->pub.nr_folded = n - op->pub.nr_peaks;
 }
 
-/*
- * Between ticks, computes the peaks that a tick at this moment would give. Uses a copy of the
- * tracker, so that asking changes nothing.
- */
+/* Between ticks, computes the peaks that a tick at this moment would give. Uses a copy of the
+ * tracker, so that asking changes nothing. */
 static void set_peaks(const struct model *m, struct op_state *op)
 {
 	struct peak_tracker tracker = op->tracker;
@@ -244,11 +240,9 @@ static bool in_range(uint64_t ns, struct bucket_range range)
 	return b >= range.low && b < range.high;
 }
 
-/*
- * Returns true if a period belongs to the calls of this peak alone. Draws as many calls from all
+/* Returns true if a period belongs to the calls of this peak alone. Draws as many calls from all
  * samples at random, DRAWS times. If such a draw has a similar period, the period is that of bursts
- * of the program, of our bursts, or of the sampling.
- */
+ * of the program, of our bursts, or of the sampling. */
 static bool is_own_period(const struct call_sample *const *call, unsigned int nr_calls,
 			  unsigned int nr, double period, uint64_t *at)
 {
@@ -272,10 +266,8 @@ static bool is_own_period(const struct call_sample *const *call, unsigned int nr
 	return true;
 }
 
-/*
- * Finds the period of the slices that contain the peak. Returns 0 for a peak that is in more than
- * half of them.
- */
+/* Finds the period of the slices that contain the peak. Returns 0 for a peak that is in more than
+ * half of them. */
 static double period_of_slices(const struct model *m, const struct slices *s,
 			       struct bucket_range range, uint64_t *at)
 {
@@ -303,10 +295,8 @@ static double period_of_slices(const struct model *m, const struct slices *s,
 	return period_find(at, n, interval);
 }
 
-/*
- * Finds the period of a peak from the start times of its sampled calls. If they have none, and the
- * peak is absent from most slices, uses the slices that contain it.
- */
+/* Finds the period of a peak from the start times of its sampled calls. If they have none, and the
+ * peak is absent from most slices, uses the slices that contain it. */
 static double peak_period(const struct model *m, const struct op_state *op, const struct peak *p,
 			  const struct call_sample *const *call, unsigned int nr_calls,
 			  uint64_t *at)

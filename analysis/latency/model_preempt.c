@@ -23,11 +23,9 @@ static uint64_t constant_ns(const struct model *m, const char *stem)
 	return 0;
 }
 
-/*
- * Returns the quantum Q: the measured one, if the host has one. Else the base slice that Linux
+/* Returns the quantum Q: the measured one, if the host has one. Else the base slice that Linux
  * computes: 0.75 ms times 1 + log2(CPUs, at most 8), rounded up to whole ticks, because the kernel
- * checks a running task once per tick.
- */
+ * checks a running task once per tick. */
 static double quantum_ns(const struct model *m)
 {
 	static const char *const names[] = {"quantum", "scheduler slice", "time slice"};
@@ -70,13 +68,11 @@ static void add(struct preempt_sums *s, const struct call_sample *c, double weig
 	}
 }
 
-/*
- * Returns the probability that a request is preempted (OSprof, equation 3). At the end of a quantum
+/* Returns the probability that a request is preempted (OSprof, equation 3). At the end of a quantum
  * one request is preempted if none of the Q / t_period requests in the quantum yields. The
  * probability per request is t_cpu / Q * (1 - Y)^(Q / t_period), where t_cpu is the on-CPU time of
  * a request, Y the share of requests that yield, and t_period the on-CPU time from the start of one
- * request to the next.
- */
+ * request to the next. */
 static double chance_of_preemption(double t_cpu, double t_period, double yields, double quantum)
 {
 	double requests, whole;
@@ -111,10 +107,8 @@ void model_preemption(const struct model *m, struct op_state *op, const struct w
 			if (b >= op->peak[p].range.low && b < op->peak[p].range.high)
 				add(&peak[p], c, list->weight[i]);
 	}
-	/*
-	 * The CPU time of the targets divided by the number of requests is the CPU time from one
-	 * request to the next.
-	 */
+	/* The CPU time of the targets divided by the number of requests is the CPU time from one
+	 * request to the next. */
 	period =
 	    op->pub.total.calls ? (double)m->cost.target_cpu_ns / (double)op->pub.total.calls : 0;
 	for (unsigned int p = 0; p < nr_peaks; p++) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A model of a part of the time. The slices of each operation are added up again; everything else
- * is copied, or left out where the past is not known.
- */
+/* A model of a part of the time. The slices of each operation are added up again; everything else
+ * is copied, or left out where the past is not known. */
 #include "analysis/latency/model_impl.h"
 
 #include "analysis/base/array.h"
@@ -111,10 +109,8 @@ static void set_seen(struct op_state *op)
 	}
 }
 
-/*
- * The errors of the estimate in this part of the time: what the probes cost is wrong in the same
- * way everywhere, what is chance has a larger part in a shorter time.
- */
+/* The errors of the estimate in this part of the time: what the probes cost is wrong in the same
+ * way everywhere, what is chance has a larger part in a shorter time. */
 static void set_scale(struct op_state *op, const struct scale *all)
 {
 	double gap = (double)op->pub.total.calls - (double)op->pub.seen_calls, part;
@@ -168,10 +164,8 @@ static int copy_slice(struct model *part, struct op_state *op, const struct op_s
 	return 0;
 }
 
-/*
- * The slices whose middle is in the span. Those of an operation that is sampled in bursts have ends
- * of their own: if there is none, take the one that covers most of the span.
- */
+/* The slices whose middle is in the span. Those of an operation that is sampled in bursts have ends
+ * of their own: if there is none, take the one that covers most of the span. */
 static int copy_slices(struct model *part, struct op_state *op, const struct op_state *from,
 		       const struct span *span)
 {

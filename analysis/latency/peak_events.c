@@ -86,10 +86,8 @@ static bool follow(struct peak_past *p, const struct peak_span *span, const stru
 	return p->off_place >= PEAK_EVENT_SLICES;
 }
 
-/*
- * Has it been silent for too long to be chance? Its calls come at a rate that would have given
- * PEAK_MIN_CALLS, and even its longest silence so far was much shorter.
- */
+/* Has it been silent for too long to be chance? Its calls come at a rate that would have given
+ * PEAK_MIN_CALLS, and even its longest silence so far was much shorter. */
 static bool has_vanished(const struct peak_past *p)
 {
 	uint64_t active = p->watched_ns > p->silent_ns ? p->watched_ns - p->silent_ns : 1;

@@ -6,13 +6,11 @@
 #include "analysis/base/array.h"
 #include "analysis/latency/clock.h"
 
-/*
- * Windows of several widths slide over the histogram. A window is the top of a peak if it stands
+/* Windows of several widths slide over the histogram. A window is the top of a peak if it stands
  * out from a window on either side in two ways: surely (the lowest density that its count allows is
  * above the highest density that the other count allows) and visibly (by a factor). One pass from
  * left to right with this hysteresis finds tops and valleys in turn. docs/notes/peaks.md has the
- * reasons for the constants.
- */
+ * reasons for the constants. */
 enum {
 	NR_WIDTHS = 10,
 	MAX_SEGMENTS = PT_BUCKETS / 2,
@@ -21,11 +19,9 @@ enum {
 
 static const unsigned int window_width[NR_WIDTHS] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 48};
 
-/*
- * Poisson noise: the assumed error of the square root of a count. Its standard deviation is 1/2 for
+/* Poisson noise: the assumed error of the square root of a count. Its standard deviation is 1/2 for
  * any count, so the roots of two windows of one width that differ by twice this are four standard
- * deviations apart.
- */
+ * deviations apart. */
 #define UNSURE 1.4
 /* An existing peak stays as long as it stands out by this much (exponents of the factors). */
 #define HELD_UNSURE 0.7
@@ -100,10 +96,8 @@ static double at_most(double count, double exposure, double unsure)
 	return root * root / exposure;
 }
 
-/*
- * Sets the exposure: a bucket counts by the integers, or the ticks of a coarse clock, that fall
- * into it.
- */
+/* Sets the exposure: a bucket counts by the integers, or the ticks of a coarse clock, that fall
+ * into it. */
 static void set_exposure(struct peak_scan *s, const struct profile *p)
 {
 	const double growth = exp2(1.0 / PT_RESOLUTION);
@@ -146,10 +140,8 @@ static bool scan_init(struct peak_scan *s, const struct profile *p, double share
 	return s->high;
 }
 
-/*
- * Tries the windows between `from` and `end` as a top. Returns true if one of them stands out from
- * `valley` (which may be NULL).
- */
+/* Tries the windows between `from` and `end` as a top. Returns true if one of them stands out from
+ * `valley` (which may be NULL). */
 static bool raise_top(const struct peak_scan *s, unsigned int from, unsigned int end,
 		      const struct extreme *valley, struct extreme *top)
 {

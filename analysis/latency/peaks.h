@@ -18,25 +18,19 @@ struct peak_span {
 	double prominence; /* doublings of the count from the higher of its valleys to the mode */
 };
 
-/*
- * Finds the peaks of `p`: disjoint, in ascending order of latency, at most `max` (the least
+/* Finds the peaks of `p`: disjoint, in ascending order of latency, at most `max` (the least
  * prominent ones are merged with a neighbour). A few calls far from every peak may belong to none.
- * Returns the number of peaks; 0 without calls.
- */
+ * Returns the number of peaks; 0 without calls. */
 unsigned int peaks_find(const struct profile *p, struct peak_span *out, unsigned int max);
-/*
- * The same for scaled-up counts. `share_seen` (0..1) is the share of the calls that was seen: a
+/* The same for scaled-up counts. `share_seen` (0..1) is the share of the calls that was seen: a
  * count c stands for share_seen * c observations and has their uncertainty. The `calls` of the
- * result stay scaled up.
- */
+ * result stay scaled up. */
 unsigned int peaks_find_seen(const struct profile *p, double share_seen, struct peak_span *out,
 			     unsigned int max);
 
-/*
- * The same for a growing profile. `before` are its previous peaks: such a peak stays until its
+/* The same for a growing profile. `before` are its previous peaks: such a peak stays until its
  * valleys are clearly gone, so that a peak near the limit does not appear and disappear with every
- * slice. At most PEAKS_TRACKED peaks.
- */
+ * slice. At most PEAKS_TRACKED peaks. */
 unsigned int peaks_find_held(const struct profile *p, const struct peak_span *before,
 			     unsigned int nr_before, struct peak_span *out, unsigned int max);
 
@@ -46,12 +40,10 @@ enum {
 	PEAKS_FORGET = 30,
 };
 
-/*
- * Gives each peak an id that stays the same while the peak drifts from slice to slice. Ids start at
+/* Gives each peak an id that stays the same while the peak drifts from slice to slice. Ids start at
  * 1 and are never reused. If a peak splits, the part nearest to it in place and size keeps the id.
  * If two merge, the id of the nearest stays. A peak that reappears at its old place before
- * PEAKS_FORGET slices have passed gets its id back.
- */
+ * PEAKS_FORGET slices have passed gets its id back. */
 struct peak_tracked {
 	int id;
 	int number;	     /* 0: the peak has no number yet */
@@ -66,15 +58,11 @@ struct peak_tracker {
 };
 
 void peaks_tracker_init(struct peak_tracker *t);
-/*
- * Takes the peaks of one slice: `spans` in ascending order, as peaks_find() returns them. ids[i]
- * becomes the id of spans[i]. If n > PEAKS_TRACKED, the ids of the rest are 0.
- */
+/* Takes the peaks of one slice: `spans` in ascending order, as peaks_find() returns them. ids[i]
+ * becomes the id of spans[i]. If n > PEAKS_TRACKED, the ids of the rest are 0. */
 void peaks_tracker_update(struct peak_tracker *t, const struct peak_span *spans, unsigned int n,
 			  int *ids);
-/*
- * Returns the number of a remembered peak for the user, from 1. At the first request the peak gets
+/* Returns the number of a remembered peak for the user, from 1. At the first request the peak gets
  * the smallest number that no remembered peak has, and keeps it as long as its id. Returns 0 if no
- * peak has this id.
- */
+ * peak has this id. */
 int peaks_tracker_number(struct peak_tracker *t, int id);

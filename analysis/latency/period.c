@@ -86,10 +86,8 @@ static struct follow followers(const struct series *s, double lag, double width)
 	return f;
 }
 
-/*
- * Tests whether the instants recur after `lag`. The share by chance is that of nearby lags that are
- * no simple fraction of `lag`, so that clusters of instants are not taken for a period.
- */
+/* Tests whether the instants recur after `lag`. The share by chance is that of nearby lags that are
+ * no simple fraction of `lag`, so that clusters of instants are not taken for a period. */
 static struct period_verdict recurs(const struct series *s, double lag)
 {
 	static const double widths[] = {0.004, 0.015, 0.05};
@@ -114,9 +112,8 @@ static struct period_verdict recurs(const struct series *s, double lag)
 	return best;
 }
 
-/*
- * Gaps between instants as whole multiples of `lag`; gaps of more than `most` periods are ignored.
- */
+/* Gaps between instants as whole multiples of `lag`; gaps of more than `most` periods are
+ * ignored. */
 struct multiples {
 	size_t asked, hits, single; /* numbers of gaps: examined, whole multiples, single periods */
 	double sum, count;	    /* of the hits: sum of time, and of periods */
@@ -180,11 +177,9 @@ struct bin {
 	unsigned int count;
 };
 
-/*
- * Moves the fullest bins (with their neighbours) to out[nr..most), as lags. With `dense`, the
+/* Moves the fullest bins (with their neighbours) to out[nr..most), as lags. With `dense`, the
  * counts are divided by the width of the bin: if many events are missing, most differences are
- * long, and few are as short as the period.
- */
+ * long, and few are as short as the period. */
 static unsigned int take_fullest(struct bin *bins, bool dense, double *out, unsigned int nr,
 				 unsigned int most)
 {
@@ -279,10 +274,8 @@ static double period_of(const struct series *s)
 	return refine(s, period);
 }
 
-/*
- * Keeps the first instant of each burst, if gaps are clearly either short or long. Returns the
- * number of bursts; 0 if gaps are not clearly short or long.
- */
+/* Keeps the first instant of each burst, if gaps are clearly either short or long. Returns the
+ * number of bursts; 0 if gaps are not clearly short or long. */
 static size_t first_of_bursts(const struct series *s, double *gap, double *out)
 {
 	size_t nr = 0, at = 0;

@@ -15,9 +15,7 @@ enum {
 	PERIOD_MAX_EVENTS = 4096, /* of more events, only the latest are used */
 };
 
-/*
- * Returns the period in ns of n instants in any order; 0 if there is none or no memory. Each
+/* Returns the period in ns of n instants in any order; 0 if there is none or no memory. Each
  * instant is known to within `resolution_ns`: 0 for time stamps; the interval for slices, whose
- * period is at least two slices.
- */
+ * period is at least two slices. */
 double period_find(const uint64_t *at_ns, size_t n, uint64_t resolution_ns);

@@ -49,9 +49,8 @@ unsigned int bucket_total(unsigned int resolution)
 	return is_resolution(resolution) ? PT_DOUBLINGS * resolution : 0;
 }
 
-/*
- * Returns the smallest integer not below 2^(i/8); 0 for i = 0, whose bucket also holds latency 0.
- */
+/* Returns the smallest integer not below 2^(i/8); 0 for i = 0, whose bucket also holds latency
+ * 0. */
 static uint64_t bound_ns(unsigned int i)
 {
 	unsigned int shift;
@@ -75,10 +74,8 @@ uint64_t bucket_low_ns(unsigned int bucket, unsigned int resolution)
 	return bound_ns(bucket * (PT_RESOLUTION / resolution));
 }
 
-/*
- * The last bucket also takes all longer latencies; for it, this returns the nominal end
- * 2^PT_DOUBLINGS.
- */
+/* The last bucket also takes all longer latencies; for it, this returns the nominal end
+ * 2^PT_DOUBLINGS. */
 uint64_t bucket_high_ns(unsigned int bucket, unsigned int resolution)
 {
 	if (bucket >= bucket_total(resolution))
@@ -123,10 +120,8 @@ static double bucket_mean(const struct profile *p, unsigned int i)
 	return sqrt((double)(low ? low : 1) * (double)(last ? last : 1));
 }
 
-/*
- * The sums up to both ends of the range are rounded, so that adjoining ranges add up to sum_ns
- * exactly.
- */
+/* The sums up to both ends of the range are rounded, so that adjoining ranges add up to sum_ns
+ * exactly. */
 uint64_t profile_range_sum(const struct profile *p, struct bucket_range range)
 {
 	long double before = 0, upto = 0, all = 0, low, high;

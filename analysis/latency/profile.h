@@ -41,29 +41,21 @@ void profile_merge(struct profile *p, const struct profile *from);
  * as damage.
  */
 uint64_t profile_calls_gained(uint64_t calls, uint64_t buckets_before, uint64_t buckets_now);
-/*
- * Returns the smallest integer latency of a bucket at resolution r (low), and of the next bucket
- * (high).
- */
+/* Returns the smallest integer latency of a bucket at resolution r (low), and of the next bucket
+ * (high). */
 uint64_t bucket_low_ns(unsigned int bucket, unsigned int resolution);
 uint64_t bucket_high_ns(unsigned int bucket, unsigned int resolution);
 /* Returns the calls in bucket `i` at resolution r: 1, 2, 4 or 8. */
 uint64_t profile_count(const struct profile *p, unsigned int i, unsigned int resolution);
 /* Returns the number of buckets at resolution r. */
 unsigned int bucket_total(unsigned int resolution);
-/*
- * Returns the estimated total latency of the calls in `range`: bucket counts times their geometric
- * mean, scaled so that all ranges together give sum_ns.
- */
+/* Returns the estimated total latency of the calls in `range`: bucket counts times their geometric
+ * mean, scaled so that all ranges together give sum_ns. */
 uint64_t profile_range_sum(const struct profile *p, struct bucket_range range);
 uint64_t profile_range_calls(const struct profile *p, struct bucket_range range);
-/*
- * Returns the latency below which the share q (0..1) of the calls lies, interpolated geometrically
- * within its bucket.
- */
+/* Returns the latency below which the share q (0..1) of the calls lies, interpolated geometrically
+ * within its bucket. */
 uint64_t profile_quantile(const struct profile *p, double q);
-/*
- * The same for the calls in `range`. The true value lies in the same bucket as the result, so they
- * differ by less than 2^(1/PT_RESOLUTION), 9%. 0: no call is in the range.
- */
+/* The same for the calls in `range`. The true value lies in the same bucket as the result, so they
+ * differ by less than 2^(1/PT_RESOLUTION), 9%. 0: no call is in the range. */
 uint64_t profile_range_quantile(const struct profile *p, struct bucket_range range, double q);

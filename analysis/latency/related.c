@@ -25,10 +25,8 @@ static double count_score(double a, double b)
 	return 1 - apart / count_reach;
 }
 
-/*
- * Returns the Earth Mover's Distance of the two normalised histograms, in doublings: in one
- * dimension, the area between their cumulative distributions.
- */
+/* Returns the Earth Mover's Distance of the two normalised histograms, in doublings: in one
+ * dimension, the area between their cumulative distributions. */
 static double shape_distance(const struct related_side *a, double calls_a,
 			     const struct related_side *b, double calls_b)
 {
@@ -55,10 +53,8 @@ static double shape_score(const struct related_side *a, double calls_a,
 	return apart < shape_reach ? 1 - apart / shape_reach : 0;
 }
 
-/*
- * Returns Pearson's correlation of x and y without the entries marked in `skip`; 0 if one of them
- * is constant.
- */
+/* Returns Pearson's correlation of x and y without the entries marked in `skip`; 0 if one of them
+ * is constant. */
 static double pearson(const double *x, const double *y, const bool *skip, unsigned int n,
 		      double *mean_x, double *mean_y)
 {
@@ -88,10 +84,8 @@ static double pearson(const double *x, const double *y, const bool *skip, unsign
 	return xy / sqrt(xx * yy);
 }
 
-/*
- * Returns the correlation without the DROPPED entries that contribute most to it, because one or
- * two slices that both peaks happen to be in (the start of the program) are not enough.
- */
+/* Returns the correlation without the DROPPED entries that contribute most to it, because one or
+ * two slices that both peaks happen to be in (the start of the program) are not enough. */
 static double robust_correlation(const double *x, const double *y, unsigned int n)
 {
 	bool skip[MAX_SLICES] = {false};
@@ -135,10 +129,8 @@ void related_prepare(double *series, unsigned int slices)
 		series[i] = log1p(series[i]);
 }
 
-/*
- * Correlates two series, and their changes from slice to slice. Peaks that merely grow and fall
- * with the load of a day agree in the first only.
- */
+/* Correlates two series, and their changes from slice to slice. Peaks that merely grow and fall
+ * with the load of a day agree in the first only. */
 static double series_score(const double *u, const double *v, unsigned int n)
 {
 	double x[MAX_SLICES], y[MAX_SLICES], level, change;
@@ -162,10 +154,8 @@ static bool is_usual(const struct related_side *side)
 	return 2 * profile_range_calls(side->profile, side->range) > side->profile->calls;
 }
 
-/*
- * Takes the load out of a series: the calls of the peak relative to the other calls of its
- * operation, as logarithms. The usual peak is the operation itself, and stays as it is.
- */
+/* Takes the load out of a series: the calls of the peak relative to the other calls of its
+ * operation, as logarithms. The usual peak is the operation itself, and stays as it is. */
 static void relative(const struct related_side *side, unsigned int from, unsigned int n,
 		     double *out)
 {
@@ -184,10 +174,8 @@ static void relative(const struct related_side *side, unsigned int from, unsigne
 			out[i] = sum / fmax(used, 1);
 }
 
-/*
- * Correlates the logarithms of the calls per slice; then these relative to the other calls of the
- * operation, because all that a server does for a request grows and falls with its requests.
- */
+/* Correlates the logarithms of the calls per slice; then these relative to the other calls of the
+ * operation, because all that a server does for a request grows and falls with its requests. */
 static double slices_score(const struct related_side *a, const struct related_side *b,
 			   unsigned int slices)
 {
@@ -219,11 +207,9 @@ static const char *name_of(bool count, bool shape, bool slices)
 	return names[(count ? 1 : 0) + (shape ? 2 : 0) + (slices ? 4 : 0)];
 }
 
-/*
- * Do not relate peaks by shape alone, because most peaks of short calls look alike. Nor by count
+/* Do not relate peaks by shape alone, because most peaks of short calls look alike. Nor by count
  * alone, unless both counts are exact and differ by a few parts in a thousand, and neither peak is
- * what its operation usually does: a server reads once and writes once for each request.
- */
+ * what its operation usually does: a server reads once and writes once for each request. */
 bool related_score(const struct related_side *self, const struct related_side *other,
 		   unsigned int slices, struct peak_related *out)
 {

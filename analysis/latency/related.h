@@ -28,15 +28,11 @@ struct related_side {
 /* Prepares a series of calls per slice for comparison, in place. */
 void related_prepare(double *series, unsigned int slices);
 
-/*
- * Compares two peaks; both series have `slices` entries. Returns true and fills *out if they are
- * related; false if not, or if both are of one operation.
- */
+/* Compares two peaks; both series have `slices` entries. Returns true and fills *out if they are
+ * related; false if not, or if both are of one operation. */
 bool related_score(const struct related_side *self, const struct related_side *other,
 		   unsigned int slices, struct peak_related *out);
 
-/*
- * Inserts `one` into list[0..*nr), which is kept best first and has at most RELATED_MAX entries.
- * Among equal scores the lower operation and id come first.
- */
+/* Inserts `one` into list[0..*nr), which is kept best first and has at most RELATED_MAX entries.
+ * Among equal scores the lower operation and id come first. */
 void related_insert(struct peak_related *list, unsigned int *nr, const struct peak_related *one);

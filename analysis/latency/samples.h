@@ -43,10 +43,8 @@ struct samples {
 	unsigned int nr; /* calls of all strata, at most MODEL_MAX_SAMPLES */
 };
 
-/*
- * Returns how often the call lost its CPU without giving it up: to other tasks, and once if the
- * hypervisor took more than a fiftieth of its latency.
- */
+/* Returns how often the call lost its CPU without giving it up: to other tasks, and once if the
+ * hypervisor took more than a fiftieth of its latency. */
 static inline uint32_t call_preemptions(const struct call_sample *c)
 {
 	return c->preempted + (c->preempted < UINT32_MAX && c->steal_ns > c->latency_ns / 50);
@@ -55,10 +53,8 @@ static inline uint32_t call_preemptions(const struct call_sample *c)
 void samples_init(struct samples *s);
 void samples_release(struct samples *s);
 
-/*
- * Offers one call to the reservoirs, which together hold at most `max` calls (and at most
- * MODEL_MAX_SAMPLES). Returns 0, or -ENOMEM if the call was not stored.
- */
+/* Offers one call to the reservoirs, which together hold at most `max` calls (and at most
+ * MODEL_MAX_SAMPLES). Returns 0, or -ENOMEM if the call was not stored. */
 int samples_add(struct samples *s, const struct rec_sample *rec, unsigned int max);
 
 /* Samples, and the number of calls that each represents. */
@@ -68,14 +64,11 @@ struct weighted_calls {
 	unsigned int nr;
 };
 
-/*
- * Lists all samples, by doubling. The calls of a doubling in `total` are shared among its samples
- * in proportion to the inverse of their chance. Returns 0 or -ENOMEM; release the list in any case.
- */
+/* Lists all samples, by doubling. The calls of a doubling in `total` are shared among its samples
+ * in proportion to the inverse of their chance. Returns 0 or -ENOMEM; release the list in any
+ * case. */
 int samples_list(const struct samples *s, const struct profile *total, struct weighted_calls *out);
 void weighted_calls_release(struct weighted_calls *w);
-/*
- * Returns true if a thread was in two of the calls at once: the function calls itself, or a thread
- * runs several coroutines. Also true if that cannot be found out (out of memory).
- */
+/* Returns true if a thread was in two of the calls at once: the function calls itself, or a thread
+ * runs several coroutines. Also true if that cannot be found out (out of memory). */
 bool samples_overlap(const struct samples *s);

@@ -10,15 +10,11 @@
 static const double probe_error = 0.05;
 /* Relative error of the probes' time in one burst, because the speed of the host varies. */
 static const double burst_error = 0.04;
-/*
- * Two bursts differ if the CPU time of their calls differs by this fraction of the time
- * that the probes took.
- */
+/* Two bursts differ if the CPU time of their calls differs by this fraction of the time
+ * that the probes took. */
 static const double distinct_share = 0.15;
-/*
- * Relative error of the target's own work in bursts: attaching empties caches, and the collector
- * runs beside the target.
- */
+/* Relative error of the target's own work in bursts: attaching empties caches, and the collector
+ * runs beside the target. */
 static const double work_error = 0.04;
 static const double bucket_error = 0.05; /* of a latency, because buckets have a width */
 static const double clock_error = 0.03;	 /* lower limit for the error of any clock */
@@ -35,10 +31,8 @@ static const double least_ratio =
 static const double useless_error =
     0.5; /* an estimate with this error is not used beside a better one */
 static const double least_call_ns = 1;
-/*
- * In a target probes may take up to this multiple of their calibrated cost, because the loop of the
- * calibration keeps the caches warm and other work does not.
- */
+/* In a target probes may take up to this multiple of their calibrated cost, because the loop of the
+ * calibration keeps the caches warm and other work does not. */
 static const double most_ratio = 2;
 static const double interval_95 = 1.96;
 enum {
@@ -53,10 +47,8 @@ static double square(double x)
 	return x * x;
 }
 
-/*
- * The time of the probes in a burst, the calibrated part of it that was not timed in the target,
- * the least time of a call without them, and how much more the probes may have taken.
- */
+/* The time of the probes in a burst, the calibrated part of it that was not timed in the target,
+ * the least time of a call without them, and how much more the probes may have taken. */
 struct took {
 	double all, calibrated, least, more;
 };
@@ -67,11 +59,9 @@ static double net_of_call(const struct scale_pace *p)
 	return (p->cpu - p->probes) / p->calls;
 }
 
-/*
- * Returns the calls per CPU time without the probes: the geometric middle of the range that the
+/* Returns the calls per CPU time without the probes: the geometric middle of the range that the
  * error of the probes' cost allows. If the probes took nearly all, the rest lies between the least
- * that the latencies prove and several times that error.
- */
+ * that the latencies prove and several times that error. */
 static double per_cpu(const struct scale_pace *p, double *error)
 {
 	double unsure =
@@ -85,10 +75,9 @@ static double per_cpu(const struct scale_pace *p, double *error)
 	return p->calls / sqrt(low * high);
 }
 
-/*
- * Returns the sums of this burst alone, or of all bursts so far if the burst does not differ from
- * them: the errors of single bursts average out, and the rate is the inverse of a small difference.
- */
+/* Returns the sums of this burst alone, or of all bursts so far if the burst does not differ from
+ * them: the errors of single bursts average out, and the rate is the inverse of a small
+ * difference. */
 static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst)
 {
 	struct scale_pace *all = &s->pace;
@@ -106,10 +95,8 @@ static struct scale_pace pace_of(struct scale *s, const struct scale_pace *burst
 	return *all;
 }
 
-/*
- * Returns the least latency of three quarters of the calls as it was measured, including the part
- * of the probes inside; 0: not known.
- */
+/* Returns the least latency of three quarters of the calls as it was measured, including the part
+ * of the probes inside; 0: not known. */
 static double measured_latency(const struct rec_profile *r)
 {
 	double inside = (double)r->correction_ns, calls = 0, ns;
@@ -118,23 +105,20 @@ static double measured_latency(const struct rec_profile *r)
 		calls += (double)r->count[i];
 		if (calls * 4 < (double)r->calls)
 			continue;
-		/*
-		 * corrected latencies are at least a quarter of the measured ones (bpf/measure.h)
-		 */
+		/* corrected latencies are at least a quarter of the measured ones
+		 * (bpf/measure.h) */
 		ns = exp2((r->bucket[i] + 0.5) / PT_RESOLUTION);
 		return ns < inside / 3 ? 4 * ns : ns + inside;
 	}
 	return 0;
 }
 
-/*
- * No call can have been measured as shorter than the part of its own probes between the two clock
+/* No call can have been measured as shorter than the part of its own probes between the two clock
  * readings. If the cost of the probes was timed on a helper and not in the target, perhaps while
  * the host was busier, scale it down by as much as most calls were shorter. If it was timed in the
  * target, a longer measured latency proves time of the call itself: half of the way of a pair of
  * probes through the kernel lies between the clock readings. But if it is not longer than
- * `most_ratio` times that part, it may be all probe: then the probes cost more than is known.
- */
+ * `most_ratio` times that part, it may be all probe: then the probes cost more than is known. */
 static struct took probes_took(const struct rec_profile *r)
 {
 	double inside = (double)r->correction_ns, measured = measured_latency(r), half;
@@ -193,11 +177,9 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 		rates.all_known = true;
 		rates.per_all_cpu = per_cpu(&all, &rates.all_cpu_error);
 	}
-	/*
-	 * The slowdown of the target lies between none, if it slept long enough, and all the time
+	/* The slowdown of the target lies between none, if it slept long enough, and all the time
 	 * of the probes: the middle may be wrong by more than half of it, because one of the ends
-	 * is likelier than the middle.
-	 */
+	 * is likelier than the middle. */
 	slower = -log(1 - fmin(probes / armed, 0.98));
 	/* threads that sleep make up for the delay */
 	rates.per_wall = calls / armed * (rates.cycle_known ? 1 : exp(slower / 2));
@@ -207,10 +189,8 @@ static struct scale_rates rates_of(struct scale *s, const struct rec_profile *r,
 	return rates;
 }
 
-/*
- * Adds the rate that is used for one more burst: its own, or that of all bursts if they do not
- * differ (pace_of()). Returns the spread of these rates.
- */
+/* Adds the rate that is used for one more burst: its own, or that of all bursts if they do not
+ * differ (pace_of()). Returns the spread of these rates. */
 static double spread_add(struct scale_spread *s, double rate, double assumed)
 {
 	double now = log(rate);
@@ -235,10 +215,8 @@ static void spread_rates(struct scale *s, struct scale_rates *r)
 	r->spread[SCALE_WALL] = spread_add(&s->spread[SCALE_WALL], r->per_wall, wall_spread);
 }
 
-/*
- * A weighted mean of estimates in logarithms. Each has an error of chance and one that is the same
- * in all bursts.
- */
+/* A weighted mean of estimates in logarithms. Each has an error of chance and one that is the same
+ * in all bursts. */
 struct estimate {
 	double log_sum, weight, log_error_sum;
 	double best_log, best_weight; /* the one with the smallest error */
@@ -257,10 +235,8 @@ static void estimate_add(struct estimate *e, double value, double same, double c
 	}
 }
 
-/*
- * Returns the mean of the estimates. Adds to *same their mean error, and the distance of the mean
- * from the best estimate.
- */
+/* Returns the mean of the estimates. Adds to *same their mean error, and the distance of the mean
+ * from the best estimate. */
 static double estimate_take(const struct estimate *e, double *same)
 {
 	double mean = e->log_sum / e->weight, value = exp(mean);
@@ -279,11 +255,9 @@ static bool callers_known(const struct rec_profile *r, double calls)
 	return r->gaps && first <= MIN_CALLERS_KNOWN * (double)r->gaps;
 }
 
-/*
- * Returns the error of the wall clock for a gap of `ns` in which the target had `cpu` of CPU time.
+/* Returns the error of the wall clock for a gap of `ns` in which the target had `cpu` of CPU time.
  * If the target does the same as before, its share of a CPU lies between that of a burst without
- * the probes and with them; beyond that, the error grows.
- */
+ * the probes and with them; beyond that, the error grows. */
 static double wall_misleads(const struct scale_rates *rates, double ns, double cpu)
 {
 	double share = fmax(cpu / fmax(ns, 1), 1e-4);
@@ -297,10 +271,8 @@ static double wall_misleads(const struct scale_rates *rates, double ns, double c
 	return rates->wall_error;
 }
 
-/*
- * Estimates the calls by the wall clock and the CPU time of the target. `by_cpu` is an estimate by
- * the clocks of the threads with a large error; negative: none.
- */
+/* Estimates the calls by the wall clock and the CPU time of the target. `by_cpu` is an estimate by
+ * the clocks of the threads with a large error; negative: none. */
 static double gap_by_wall(const struct scale_rates *rates, const struct rec_profile *r,
 			  double by_cpu, double *same)
 {
@@ -319,11 +291,9 @@ static double gap_by_wall(const struct scale_rates *rates, const struct rec_prof
 	return estimate_take(&e, same);
 }
 
-/*
- * Estimates the calls of threads that sleep, by their CPU time and by their sleeps. The two differ
+/* Estimates the calls of threads that sleep, by their CPU time and by their sleeps. The two differ
  * if the threads slept more or less often per call than in the burst, as when they make up for a
- * delay: then neither is exact.
- */
+ * delay: then neither is exact. */
 static void sleepers_calls(const struct scale_rates *rates, const struct rec_profile *r, double cpu,
 			   struct estimate *e)
 {
@@ -339,10 +309,8 @@ static void sleepers_calls(const struct scale_rates *rates, const struct rec_pro
 			     hypot(hypot(rates->cycle_error, apart), rates->spread[SCALE_CYCLE]));
 }
 
-/*
- * Returns the calls of the gap by the rates of one burst; *same is the error that is shared with
- * other bursts.
- */
+/* Returns the calls of the gap by the rates of one burst; *same is the error that is shared with
+ * other bursts. */
 static double gap_by(const struct scale_rates *rates, const struct rec_profile *r, double calls,
 		     double *same)
 {
@@ -372,10 +340,8 @@ static double gap_by(const struct scale_rates *rates, const struct rec_profile *
 	return gap_by_wall(rates, r, -1, same);
 }
 
-/*
- * Returns the calls of the gap by the CPU time of a call with its probes in it. Probes only slow a
- * target down: there were at least as many calls.
- */
+/* Returns the calls of the gap by the CPU time of a call with its probes in it. Probes only slow a
+ * target down: there were at least as many calls. */
 static double least_of_gap(const struct rec_profile *r, double calls)
 {
 	double paced = (double)r->run_calls + (double)r->switch_calls;

@@ -77,25 +77,18 @@ struct scale {
 	double watched_ns;	 /* set by the caller: length of all periods; 0: not known */
 };
 
-/*
- * Returns the estimated calls in the gap of this record's period, whose burst saw `calls`; 0 if the
- * burst is all of it. Adds both to *s.
- */
+/* Returns the estimated calls in the gap of this record's period, whose burst saw `calls`; 0 if the
+ * burst is all of it. Adds both to *s. */
 double scale_gap(struct scale *s, const struct rec_profile *rec, uint64_t calls);
-/*
- * Returns the estimated calls in a time of `ns` after the last burst, in which the target had
+/* Returns the estimated calls in a time of `ns` after the last burst, in which the target had
  * `cpu_ns` of CPU time, and adds them to *s. Returns a negative number, and adds nothing, if there
- * was no burst.
- */
+ * was no burst. */
 double scale_tail(struct scale *s, uint64_t ns, uint64_t cpu_ns);
-/*
- * Adds `calls` that the caller assumed for a time without measurement, at the same rate as before.
- */
+/* Adds `calls` that the caller assumed for a time without measurement, at the same rate as
+ * before. */
 void scale_guess(struct scale *s, uint64_t calls);
 /* Notes that nothing is known about the calls in a time of `ns`: there may be any number. */
 void scale_unknown(struct scale *s, uint64_t ns);
-/*
- * Computes the 95% confidence interval of the number of calls, on the assumption that the estimates
- * of the errors are right.
- */
+/* Computes the 95% confidence interval of the number of calls, on the assumption that the estimates
+ * of the errors are right. */
 void scale_interval(const struct scale *s, double *low, double *high);

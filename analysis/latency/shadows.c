@@ -11,30 +11,22 @@ enum {
 	/* neighbouring buckets that are used to find the share of disturbed calls */
 	CLEAN_REACH = 2,
 };
-/*
- * A peak is a shadow if this share of its calls belongs to other peaks. An interrupt alone leaves
+/* A peak is a shadow if this share of its calls belongs to other peaks. An interrupt alone leaves
  * no trace in a sample. Therefore calls are left out of the sum if they never left the CPU and
  * exceed those of a larger peak by at most the time of an interrupt; `min_share_all` is the least
- * share of all calls.
- */
+ * share of all calls. */
 static const double min_share = 0.5, min_share_all = 0.2;
-/*
- * The calls of a peak may all have been delayed without a trace if at most this share of them, and
+/* The calls of a peak may all have been delayed without a trace if at most this share of them, and
  * of their time in calls that slept, cannot be explained so. A few calls that ran for milliseconds
- * do not count by their time: the hypervisor may have kept the CPU.
- */
+ * do not count by their time: the hypervisor may have kept the CPU. */
 static const double untraced_rest = 0.2;
-/*
- * The rest of a peak, without the calls that belong to others, is a peak of its own if it has these
+/* The rest of a peak, without the calls that belong to others, is a peak of its own if it has these
  * shares of the peak, of the calls and of the time (REST_CALLS, REST_TIME). If it has fewer calls,
- * it needs a share of the time without the waits.
- */
+ * it needs a share of the time without the waits. */
 static const double rest_share = 0.05, rest_own_time = 0.1;
-/*
- * The speed of a CPU varies (frequency, the other thread of its core): two peaks of computation
+/* The speed of a CPU varies (frequency, the other thread of its core): two peaks of computation
  * that differ by less than `speed` are one. Cold caches add microseconds to some calls: a peak of
- * few calls may differ by up to `cold`.
- */
+ * few calls may differ by up to `cold`. */
 static const double speed = 1.6, computes = 0.9, cold = 2.2, cold_ns = 3e3, cold_calls = 0.2;
 /* Two peaks whose calls differ by less than this factor without their waits are one. */
 static const double same_own = 1.3;
@@ -97,11 +89,9 @@ static struct bucket_range core_of(const struct profile *p, const struct peak_sp
 	return core;
 }
 
-/*
- * Returns the peak to which a call of peak `self` belongs. Of the lower peaks that it may come
+/* Returns the peak to which a call of peak `self` belongs. Of the lower peaks that it may come
  * from, this is the one with most time, because it was disturbed most often. Else `self`, if
- * possible; else -1. A call that slept is not moved by the cost of the wait alone.
- */
+ * possible; else -1. A call that slept is not moved by the cost of the wait alone. */
 static int owner_of(const struct peaks_known *k, unsigned int self, const struct call_sample *c,
 		    const struct own_time *o)
 {
@@ -226,10 +216,9 @@ static void judge_untraced(const struct shadow_tally *t, const struct peaks_know
 	*out = (struct shadow_verdict){of, PEAK_UNTRACED};
 }
 
-/*
- * Returns true if the own calls of a peak are a peak, although the rest of its calls belongs to
- * others: they are not rare, or they are rare and hold much of the time that is the program's own.
- */
+/* Returns true if the own calls of a peak are a peak, although the rest of its calls belongs to
+ * others: they are not rare, or they are rare and hold much of the time that is the program's
+ * own. */
 static bool has_own_peak(const struct shadow_tally *t, const struct peaks_known *k,
 			 unsigned int self)
 {
@@ -299,10 +288,8 @@ static bool is_another_speed(const struct peak_span *a, const struct peak_span *
 	       (double)b->calls <= cold_calls * (double)a->calls;
 }
 
-/*
- * Joins neighbouring peaks that compute and are nearly as long, or differ by less than what can be
- * measured: the smaller is the larger at another CPU speed.
- */
+/* Joins neighbouring peaks that compute and are nearly as long, or differ by less than what can be
+ * measured: the smaller is the larger at another CPU speed. */
 static void join_speeds(const struct peak_span *span, const struct shadow_tally *tally,
 			unsigned int n, double blur_ns, struct shadow_verdict *out)
 {
@@ -318,10 +305,8 @@ static void join_speeds(const struct peak_span *span, const struct shadow_tally 
 	}
 }
 
-/*
- * Joins peaks whose calls were nearly all disturbed, belong to no peak, and have the same time of
- * their own.
- */
+/* Joins peaks whose calls were nearly all disturbed, belong to no peak, and have the same time of
+ * their own. */
 static void join_orphans(const struct shadow_tally *tally, unsigned int n,
 			 struct shadow_verdict *out)
 {
@@ -403,10 +388,8 @@ void shadows_find(const struct profile *seen, const struct peak_span *span, unsi
 			out[i].of = out[out[i].of].of;
 }
 
-/*
- * Returns true if the host moved this call of peak `self` out of the core of that peak or of a
- * lower one.
- */
+/* Returns true if the host moved this call of peak `self` out of the core of that peak or of a
+ * lower one. */
 static bool is_displaced(const struct peaks_known *k, unsigned int self,
 			 const struct call_sample *c)
 {

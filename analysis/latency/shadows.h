@@ -25,25 +25,19 @@ struct shadow_host {
 	double page_fault_ns; /* what a minor page fault costs; 0: not known */
 };
 
-/*
- * Fills out[0..n) for the peaks span[0..n) of the profile `seen`, which are disjoint and in
- * ascending order; n is at most PEAKS_TRACKED.
- */
+/* Fills out[0..n) for the peaks span[0..n) of the profile `seen`, which are disjoint and in
+ * ascending order; n is at most PEAKS_TRACKED. */
 void shadows_find(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		  const struct weighted_calls *calls, const struct shadow_host *host,
 		  struct shadow_verdict *out);
 
-/*
- * Fills *clean with the profile `seen` without the calls that the host made longer than the core of
+/* Fills *clean with the profile `seen` without the calls that the host made longer than the core of
  * their peak. From each bucket it subtracts the share of such calls among the sampled calls in that
- * bucket and its neighbours.
- */
+ * bucket and its neighbours. */
 void shadows_clean(const struct profile *seen, const struct peak_span *span, unsigned int n,
 		   const struct weighted_calls *calls, struct profile *clean);
-/*
- * Splits each peak of span[0..n) that is two peaks in the profile `clean`, because calls disturbed
+/* Splits each peak of span[0..n) that is two peaks in the profile `clean`, because calls disturbed
  * by the host fill the valley between them. `span` has room for `max` peaks. Returns the number of
- * peaks.
- */
+ * peaks. */
 unsigned int shadows_split(const struct profile *seen, const struct profile *clean,
 			   struct peak_span *span, unsigned int n, unsigned int max);

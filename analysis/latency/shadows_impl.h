@@ -28,17 +28,13 @@ static inline double peak_time(const struct peak_span *s)
 	return (double)s->calls * exp2((double)s->mode / PT_RESOLUTION);
 }
 
-/*
- * An interrupt, or a page that the hypervisor maps, leaves no trace in a sample and makes a call
- * longer by at most this.
- */
+/* An interrupt, or a page that the hypervisor maps, leaves no trace in a sample and makes a call
+ * longer by at most this. */
 #define UNTRACED_NS 60e3
 /* The same for single calls where the hypervisor maps pages by software: several in one call. */
 #define UNTRACED_PAGES_NS 120e3
-/*
- * From this cost of a page fault on, the hypervisor maps pages by software. Without a hypervisor,
- * or with page tables in hardware, a fault takes 0.3 to 1.5 us.
- */
+/* From this cost of a page fault on, the hypervisor maps pages by software. Without a hypervisor,
+ * or with page tables in hardware, a fault takes 0.3 to 1.5 us. */
 #define SLOW_FAULT_NS 5e3
 
 /* The latency of a call without the disturbance lies between these. */
@@ -58,9 +54,7 @@ struct untraced_peak {
 	double share_of_time;
 };
 
-/*
- * Returns the largest of the lower peaks to which the calls of this peak may belong; -1: the peak
- * is the program's own, or nobody can tell.
- */
+/* Returns the largest of the lower peaks to which the calls of this peak may belong; -1: the peak
+ * is the program's own, or nobody can tell. */
 int untraced_owner(const struct untraced_peak *p, const struct weighted_calls *calls,
 		   double page_fault_ns);

@@ -2,17 +2,13 @@
 /* The time that a call would have taken if the host had not disturbed it. */
 #include "analysis/latency/shadows_impl.h"
 
-/*
- * Cost of a disturbance beyond the measured time: two context switches, cold caches, and the
- * interrupt that caused it.
- */
+/* Cost of a disturbance beyond the measured time: two context switches, cold caches, and the
+ * interrupt that caused it. */
 static const double per_preemption_ns = 60e3, per_wait_ns = 30e3, per_fault_ns = 8e3;
 /* Interrupts are measured from the start of their handler to its end: entry and exit are added. */
 static const double per_interrupts_ns = 25e3;
-/*
- * A call that was preempted more often may owe them at most this share of its own time. Otherwise
- * many preemptions would make a long call one of any shorter peak.
- */
+/* A call that was preempted more often may owe them at most this share of its own time. Otherwise
+ * many preemptions would make a long call one of any shorter peak. */
 static const double most_cost = 0.75;
 enum {
 	FEW_PREEMPTIONS = 4, /* preemptions of one call whose cost may be all of its own time */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Delays without a trace. A hypervisor that keeps the page tables of its guests by software stops a
+/* Delays without a trace. A hypervisor that keeps the page tables of its guests by software stops a
  * virtual CPU for 10 to 40 us when it has to map a page. No event in the guest says so, not even a
  * page fault: a peak of such calls looks like one of the program. On such a host a page fault is
- * expensive, too, because it needs the hypervisor.
- */
+ * expensive, too, because it needs the hypervisor. */
 #include "analysis/latency/shadows_impl.h"
 
 enum {
@@ -15,15 +13,11 @@ enum {
 	ARGUMENTS = 3,
 };
 
-/*
- * A peak with a larger share of the time is not folded: where such delays are rare, and where the
- * hypervisor maps pages by software. A peak that has much of the time is never hidden.
- */
+/* A peak with a larger share of the time is not folded: where such delays are rare, and where the
+ * hypervisor maps pages by software. A peak that has much of the time is never hidden. */
 static const double rare_time = 0.01, often_time = 0.2;
-/*
- * An argument tells two peaks apart if most calls of one have a value that few of the other have.
- * Half is enough, because delayed calls of the other peak lie among those of a true one.
- */
+/* An argument tells two peaks apart if most calls of one have a value that few of the other have.
+ * Half is enough, because delayed calls of the other peak lie among those of a true one. */
 static const double most_calls = 0.5, few_calls = 0.1;
 
 static bool is_sample_of(const struct peak_span *s, const struct call_sample *c, unsigned int arg)

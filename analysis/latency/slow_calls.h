@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which calls a flight recorder keeps: those that are slower than the usual calls of their
- * operation, above its p99.9, and of these at most 20 a minute, the slowest ones. Pure.
- */
+/* Which calls a flight recorder keeps: those that are slower than the usual calls of their
+ * operation, above its p99.9, and of these at most 20 a minute, the slowest ones. Pure. */
 #pragma once
 
 #include "analysis/session/record.h"
@@ -24,10 +22,8 @@ void slow_calls_take(struct slow_calls *s, const struct record *rec);
 /* Fill in one operation whose limit has changed since it was returned last. False: there is none.
  */
 bool slow_calls_changed(struct slow_calls *s, struct req_keep *out);
-/*
- * True if this call is among the slowest of its minute. The minute is not over, so that slower ones
- * may follow: somewhat more than SLOW_CALLS_PER_MINUTE are kept if calls grow slower and slower.
- */
+/* True if this call is among the slowest of its minute. The minute is not over, so that slower ones
+ * may follow: somewhat more than SLOW_CALLS_PER_MINUTE are kept if calls grow slower and slower. */
 bool slow_calls_keeps(struct slow_calls *s, const struct rec_call *call);
 /* The median of the operation, ns; 0: not known. */
 uint64_t slow_calls_usual(const struct slow_calls *s, uint32_t op);

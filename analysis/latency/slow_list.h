@@ -47,11 +47,9 @@ struct slow_beside {
 	const struct slow_list_call *left_out;
 };
 
-/*
- * The calls that the question means, the slowest first. Calls that wait for work come last. *nr:
+/* The calls that the question means, the slowest first. Calls that wait for work come last. *nr:
  * their number. Valid until the next slow_list_take(). NULL: out of memory. The caller frees the
- * array.
- */
+ * array. */
 const struct slow_list_call **slow_list_pick(struct slow_list *l, const struct slow_question *q,
 					     size_t *nr, struct slow_beside *beside);
 /* True if the list has an operation of this name. */

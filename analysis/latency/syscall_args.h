@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Names and kinds of the arguments of common system calls, by the name of the call (the numbers
+/* Names and kinds of the arguments of common system calls, by the name of the call (the numbers
  * differ between architectures, the arguments do not). Also of the values that the samples of the
- * other layers have in place of arguments.
- */
+ * other layers have in place of arguments. */
 #pragma once
 
 #include "analysis/session/record.h"
@@ -37,16 +35,12 @@ struct syscall_arg {
 /* Returns argument 0..5 of the system call of this name ("read"). */
 struct syscall_arg syscall_arg(const char *syscall, unsigned int argument);
 
-/*
- * Returns the argument of a block request, lock wait or run-queue delay; ARG_UNKNOWN for other
- * layers.
- */
+/* Returns the argument of a block request, lock wait or run-queue delay; ARG_UNKNOWN for other
+ * layers. */
 struct syscall_arg layer_arg(enum layer layer, unsigned int argument);
 
-/*
- * Returns the value number 0..SAMPLE_MEMBERS of a call of this layer, in the order of
- * rec_sample.members and then rec_sample.text; ARG_NONE: there is none.
- */
+/* Returns the value number 0..SAMPLE_MEMBERS of a call of this layer, in the order of
+ * rec_sample.members and then rec_sample.text; ARG_NONE: there is none. */
 struct syscall_arg layer_member(enum layer layer, unsigned int member);
 
 /* Which argument of the system call is the descriptor of the file that it works on;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The threads of the targets, from records: how each spent its time lately (REC_THREAD), what it
+/* The threads of the targets, from records: how each spent its time lately (REC_THREAD), what it
  * waits for (REC_THREAD_SNAPSHOT), and in which operation it spends most time (REC_SAMPLE).
- * Pure.
- */
+ * Pure. */
 #pragma once
 
 #include "analysis/session/record.h"

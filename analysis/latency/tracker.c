@@ -4,11 +4,9 @@
 
 #include <math.h>
 
-/*
- * Peaks keep their order while they drift. Therefore the remembered peaks and the peaks of a slice
+/* Peaks keep their order while they drift. Therefore the remembered peaks and the peaks of a slice
  * are aligned like two texts: the cheapest pairing without crossings. Costs are in buckets of
- * drift.
- */
+ * drift. */
 enum {
 	FAR = 2 * PT_RESOLUTION, /* a peak that drifts further in one slice is another peak */
 };

@@ -213,10 +213,8 @@ struct keyed_call {
 	uint16_t call;
 };
 
-/*
- * Sorts by key; calls of equal keys keep their order. A radix sort from the lowest byte up that
- * skips bytes without differences. `room` is as long as `list`.
- */
+/* Sorts by key; calls of equal keys keep their order. A radix sort from the lowest byte up that
+ * skips bytes without differences. `room` is as long as `list`. */
 static void sort_keys(struct keyed_call *list, struct keyed_call *room, unsigned int n)
 {
 	uint64_t differ = 0;
@@ -379,11 +377,9 @@ static bool is_about_errors(const struct rule *r)
 	return true;
 }
 
-/*
- * Returns true for rules without information: the on-CPU time of calls that compute, which repeats
+/* Returns true for rules without information: the on-CPU time of calls that compute, which repeats
  * the latency; times that are a small part of it in most of the peak's calls, as each call that
- * sleeps waits for a CPU for a moment; and the return value of a function that may have none.
- */
+ * sleeps waits for a CPU for a moment; and the return value of a function that may have none. */
 static bool is_idle_talk(const struct value_table *t, unsigned int f, const struct value_verdict *v)
 {
 	double time = 0, all = 0, calls = 0, large = 0;

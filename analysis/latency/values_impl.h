@@ -5,10 +5,9 @@
 #include "analysis/latency/values.h"
 #include "analysis/latency/values_rule.h"
 
-/*
- * The values of a call that may distinguish a peak from the other calls. If several of them
- * distinguish it equally well, the first one in this list is preferred, because it explains more.
- */
+/* The values of a call that may distinguish a peak from the other calls. If several of them
+ * distinguish it equally well, the first one in this list is preferred, because it explains
+ * more. */
 enum feature_id {
 	F_RET,
 	F_ARG0,

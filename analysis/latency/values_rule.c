@@ -57,10 +57,8 @@ static void consider(struct choice *best, const struct rule *rule, double separa
 	}
 }
 
-/*
- * Collects the values that are common in the peak and rare outside, the best first, each only if it
- * improves the rule. With `sign` -1, the values that are rare in the peak.
- */
+/* Collects the values that are common in the peak and rare outside, the best first, each only if it
+ * improves the rule. With `sign` -1, the values that are rare in the peak. */
 static void choose_set(const struct value_group *group, unsigned int n,
 		       const struct value_sums *sums, double sign, struct choice *best)
 {
@@ -161,11 +159,9 @@ static double log_choose(double n, double k)
 	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/*
- * Fisher's exact test, one-sided. Of n1 and n2 calls, hits1 + hits2 match; returns the probability
+/* Fisher's exact test, one-sided. Of n1 and n2 calls, hits1 + hits2 match; returns the probability
  * that at least hits1 of the n1 calls match by chance. The sum stops beyond max_chance. hits1 must
- * exceed what chance gives on average.
- */
+ * exceed what chance gives on average. */
 static double fisher(double hits1, double n1, double hits2, double n2)
 {
 	double hits = hits1 + hits2, all = log_choose(n1 + n2, hits), sum = 0;
@@ -181,10 +177,8 @@ static double fisher(double hits1, double n1, double hits2, double n2)
 	return sum;
 }
 
-/*
- * Returns the number of equally weighted calls with the same information (Kish, effective sample
- * size).
- */
+/* Returns the number of equally weighted calls with the same information (Kish, effective sample
+ * size). */
 static double effective(const struct value_sums *sums, unsigned int in)
 {
 	double n = sums->weight[JUDGE][in] * sums->weight[JUDGE][in] / sums->squares[JUDGE][in];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Rules of value correlation: chosen on one half of the calls, judged on the other half. Internal
- * to values*.c; docs/notes/values.md has the method.
- */
+/* Rules of value correlation: chosen on one half of the calls, judged on the other half. Internal
+ * to values*.c; docs/notes/values.md has the method. */
 #pragma once
 
 enum {
@@ -79,17 +77,13 @@ struct value_sums {
 	unsigned int nr[2][2];
 };
 
-/*
- * Chooses the rule that best separates the calls of the half LEARN. The groups are in ascending
+/* Chooses the rule that best separates the calls of the half LEARN. The groups are in ascending
  * order of their keys. Returns false if no rule is good enough. Each of sums->nr must be at least
- * RULE_MIN_CALLS.
- */
+ * RULE_MIN_CALLS. */
 bool rule_choose(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		 const struct value_sums *sums, struct rule *rule);
 
-/*
- * Computes the shares of the held-out calls that match the rule, in the peak and outside. Returns
- * false if the shares differ too little, or may differ by chance.
- */
+/* Computes the shares of the held-out calls that match the rule, in the peak and outside. Returns
+ * false if the shares differ too little, or may differ by chance. */
 bool rule_judge(const struct value_traits *traits, const struct value_group *group, unsigned int n,
 		const struct value_sums *sums, const struct rule *rule, double share[2]);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Writes rules of value correlation in words, and finds round numbers for them. Internal to
- * values*.c.
- */
+/* Writes rules of value correlation in words, and finds round numbers for them. Internal to
+ * values*.c. */
 #pragma once
 
 #include "analysis/latency/syscall_args.h"

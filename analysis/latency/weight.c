@@ -34,11 +34,9 @@ static uint64_t scale(struct weight w, uint64_t count, uint32_t *fraction)
 	return (uint64_t)whole;
 }
 
-/*
- * Rounds the largest fractions up (the first of equal ones) until less than one call is left. If
+/* Rounds the largest fractions up (the first of equal ones) until less than one call is left. If
  * buckets outside this slice hold much of the carry, a bucket of this slice may get up to one call
- * more than its own.
- */
+ * more than its own. */
 static void round_up(unsigned int n, const uint32_t *bucket, struct weight_carry *carry,
 		     uint64_t *out)
 {
@@ -60,10 +58,8 @@ static void round_up(unsigned int n, const uint32_t *bucket, struct weight_carry
 	}
 }
 
-/*
- * Largest remainder method: rounds every bucket down, then as many buckets up as the carried sum
- * has whole calls. The rounding error of a bucket stays in its own carry.
- */
+/* Largest remainder method: rounds every bucket down, then as many buckets up as the carried sum
+ * has whole calls. The rounding error of a bucket stays in its own carry. */
 void weight_counts(struct weight w, struct weight_carry *carry, unsigned int n,
 		   const uint32_t *bucket, const uint64_t *count, uint64_t *out)
 {

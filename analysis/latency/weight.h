@@ -26,15 +26,11 @@ void weight_carry_init(struct weight_carry *c);
 /* Returns the weight num/den, but at least 1; den 0 gives 1. */
 struct weight weight_make(uint64_t num, uint64_t den);
 
-/*
- * Sets out[i] to count[i] times the weight, rounded; bucket[i] is the index of its carry. Results
- * saturate at 2^62.
- */
+/* Sets out[i] to count[i] times the weight, rounded; bucket[i] is the index of its carry. Results
+ * saturate at 2^62. */
 void weight_counts(struct weight w, struct weight_carry *carry, unsigned int n,
 		   const uint32_t *bucket, const uint64_t *count, uint64_t *out);
 
-/*
- * Returns one value times the weight. `carry` belongs to this value alone, starts at 0 and is in
- * 1/2^32. Saturates.
- */
+/* Returns one value times the weight. `carry` belongs to this value alone, starts at 0 and is in
+ * 1/2^32. Saturates. */
 uint64_t weight_figure(struct weight w, uint64_t *carry, uint64_t value);

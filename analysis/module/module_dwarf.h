@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * DWARF through libdw, internal to the module files: opening without any other
- * file, and the compilation unit of an address.
- */
+/* DWARF through libdw, internal to the module files: opening without any other
+ * file, and the compilation unit of an address. */
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -85,8 +83,6 @@ bool dies_next(struct die_walk *w, bool enter);
 bool die_may_hold_subprograms(int tag);
 /* The linkage name of a function, else its name; NULL without one. */
 const char *die_linkage_name(Dwarf_Die *die);
-/*
- * The next unit of the debug information that is in this file: *off is 0 at first. False: there is
- * none.
- */
+/* The next unit of the debug information that is in this file: *off is 0 at first. False: there is
+ * none. */
 bool lines_next_unit(const struct lines *l, Dwarf_Off *off, Dwarf_Die *unit);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reading of .eh_frame (LSB Core 10.6, DWARF 5 section 6.4), internal to the
- * module files: a cursor that cannot leave its bytes, CIEs and FDEs.
- */
+/* Reading of .eh_frame (LSB Core 10.6, DWARF 5 section 6.4), internal to the
+ * module files: a cursor that cannot leave its bytes, CIEs and FDEs. */
 #pragma once
 
 #include "analysis/module/module_internal.h"
@@ -36,9 +34,7 @@ struct frame_entry {
 	size_t program, end; /* instructions */
 };
 
-/*
- * Parse the FDE at `at`, with its CIE; `cie` is the last one parsed, or NULL.
- * Without a CIE that could be parsed, e->cie.at is SIZE_MAX.
- */
+/* Parse the FDE at `at`, with its CIE; `cie` is the last one parsed, or NULL.
+ * Without a CIE that could be parsed, e->cie.at is SIZE_MAX. */
 bool frame_entry_parse(const struct module *m, size_t at, const struct cie *cie,
 		       struct frame_entry *e);

@@ -175,11 +175,9 @@ static void set_symbol(struct module *m, struct module_function *f, const struct
 	f->source = s->table == TABLE_EXTRA ? (uint8_t)(s->version - 1) : s->table;
 }
 
-/*
- * The symbols [first, first + nr) share an address. A NOTYPE symbol is a label,
+/* The symbols [first, first + nr) share an address. A NOTYPE symbol is a label,
  * not a function, unless call frame information starts there; a part is a
- * function only if it has another name too.
- */
+ * function only if it has another name too. */
 static void add_symbols(struct functions_builder *b, size_t first, size_t nr, const struct fde *fde)
 {
 	struct module *m = b->m;
@@ -221,11 +219,9 @@ static void add_symbols(struct functions_builder *b, size_t first, size_t nr, co
 	}
 }
 
-/*
- * The cold part of a function begins with its frame set up. The row of its
+/* The cold part of a function begins with its frame set up. The row of its
  * first byte may say otherwise where that byte is a nop put before a landing
- * pad: no instruction of one byte makes a frame larger than a push does.
- */
+ * pad: no instruction of one byte makes a frame larger than a push does. */
 static bool begins_with_frame(struct module *m, uint64_t vaddr)
 {
 	struct cfa cfa;
@@ -236,11 +232,9 @@ static bool begins_with_frame(struct module *m, uint64_t vaddr)
 	       (cfa.reg != CFA_RSP || (cfa.offset != 8 && cfa.offset != 16));
 }
 
-/*
- * Add a function without a symbol for the bounds in call frame information, unless these bounds
+/* Add a function without a symbol for the bounds in call frame information, unless these bounds
  * lie in a known function, or are an entry of the PLT, a signal trampoline, or the cold part of a
- * function.
- */
+ * function. */
 static void add_bounds(struct functions_builder *b, const struct fde *fde)
 {
 	struct module *m = b->m;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * .gopclntab: the table of functions that the Go runtime unwinds with. Stripping keeps it.
- */
+/* .gopclntab: the table of functions that the Go runtime unwinds with. Stripping keeps it. */
 
 #include "analysis/module/module_go.h"
 #include "analysis/base/array.h"
@@ -174,10 +172,8 @@ size_t go_pointers_to(const struct module *m, uint64_t value, uint64_t *out, siz
 	return w.nr;
 }
 
-/*
- * Returns the address of .text if the code in it is as long as the table says: then the Go linker
- * has put no other code there. Else 0.
- */
+/* Returns the address of .text if the code in it is as long as the table says: then the Go linker
+ * has put no other code there. Else 0. */
 static uint64_t text_of_length(const struct image *img, uint64_t length)
 {
 	const Elf64_Shdr *sh = image_section(img, ".text");

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The table of the Go runtime (.gopclntab), internal to the module files: where its parts are, the
+/* The table of the Go runtime (.gopclntab), internal to the module files: where its parts are, the
  * functions in it, and its lists of values by address. Sources: struct pcHeader, functab, _func,
- * moduledata and inlinedCall in src/runtime/symtab.go, runtime2.go and symtabinl.go of Go.
- */
+ * moduledata and inlinedCall in src/runtime/symtab.go, runtime2.go and symtabinl.go of Go. */
 #pragma once
 
 #include "analysis/module/module_internal.h"
@@ -44,10 +42,8 @@ uint64_t go_start(const struct go_table *t, uint64_t i);
 const uint8_t *go_facts(const struct go_table *t, uint64_t i);
 /* Text at an offset from the start of the names; NULL unless it is a name of usual length. */
 const char *go_text(const struct go_table *t, uint64_t from, uint64_t offset);
-/*
- * Value at `in` bytes of a function in the list at `list` (an offset from the values); -1: none.
- * The list has differences of the value (zigzag) and the lengths of code with that value.
- */
+/* Value at `in` bytes of a function in the list at `list` (an offset from the values); -1: none.
+ * The list has differences of the value (zigzag) and the lengths of code with that value. */
 int64_t go_value(const struct go_table *t, uint32_t list, uint64_t in);
 /* The largest value of a list; -1: it is empty. */
 int64_t go_largest_value(const struct go_table *t, uint32_t list);

@@ -46,10 +46,8 @@ int module_go_line(struct module *m, uint64_t vaddr, const char **file, uint32_t
 
 /* ---- trees of inlined calls */
 
-/*
- * The runtime describes its parts in a struct moduledata, which begins with the address of the
- * table. Some fields after it have values that are known, so that nothing else is taken for it.
- */
+/* The runtime describes its parts in a struct moduledata, which begins with the address of the
+ * table. Some fields after it have values that are known, so that nothing else is taken for it. */
 static uint64_t find_trees(const struct module *m)
 {
 	const struct go_table *t = &m->go;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * An ELF file as bytes that are read on demand, from a descriptor (pread) or
+/* An ELF file as bytes that are read on demand, from a descriptor (pread) or
  * from memory: headers, sections by name, file offsets of addresses. Internal
  * to the module files. Only 64-bit little-endian x86-64 executables and shared
- * objects are taken.
- */
+ * objects are taken. */
 #pragma once
 
 #include <elf.h>
@@ -33,10 +31,8 @@ struct span {
 	uint64_t off, len;
 };
 
-/*
- * Read the headers; `fd` is duplicated. Returns 0, -ENOEXEC, -EXDEV (32-bit),
- * -ENOTSUP (other machine or byte order), -ENOMEM or an error of reading.
- */
+/* Read the headers; `fd` is duplicated. Returns 0, -ENOEXEC, -EXDEV (32-bit),
+ * -ENOTSUP (other machine or byte order), -ENOMEM or an error of reading. */
 int image_open(struct image *img, int fd);
 /* The same of `size` bytes from malloc, owned by the image on success. */
 int image_open_memory(struct image *img, uint8_t *mem, size_t size);

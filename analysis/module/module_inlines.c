@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The chain of inlined calls at an address. The tree of DIEs is walked here and
- * not by dwarf_getscopes(), which recurses over it.
- */
+/* The chain of inlined calls at an address. The tree of DIEs is walked here and
+ * not by dwarf_getscopes(), which recurses over it. */
 #include <dwarf.h>
 
 #include "analysis/module/module_dwarf.h"

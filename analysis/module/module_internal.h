@@ -159,18 +159,14 @@ bool module_load_debugdata(struct module *m);
 /* module_symbols.c: fill strings, symbols, versions. 0 or -ENOMEM. */
 int module_load_symbols(struct module *m);
 const char *symbol_name(const struct module *m, const struct symbol *s);
-/*
- * Add a symbol of `size` bytes (0: unknown) called `name`, the text of s->name. It is left out if
- * no segment holds its address or its name is empty or too long. 0 or -ENOMEM.
- */
+/* Add a symbol of `size` bytes (0: unknown) called `name`, the text of s->name. It is left out if
+ * no segment holds its address or its name is empty or too long. 0 or -ENOMEM. */
 int module_keep_symbol(struct module *m, struct symbol *s, const char *name, uint64_t size);
 /* Version of a symbol, "" if it has none. */
 const char *symbol_version(const struct module *m, const struct symbol *s);
 
-/*
- * module_go.c: the table of the Go runtime, and its functions if nothing else has their names.
- * Needs the dynamic tables. 0 or -ENOMEM.
- */
+/* module_go.c: the table of the Go runtime, and its functions if nothing else has their names.
+ * Needs the dynamic tables. 0 or -ENOMEM. */
 int module_load_go(struct module *m);
 bool module_has_go_table(const struct image *img);
 struct row;
@@ -212,10 +208,8 @@ int module_assign_parts(struct module *m);
 const struct module_function *module_part_owner(const struct module *m, uint64_t vaddr);
 
 /* module_find.c */
-/*
- * Whether a mangled symbol is that of the function that a person calls `text`: its demangled name
- * without parameters, with them, or with the return type.
- */
+/* Whether a mangled symbol is that of the function that a person calls `text`: its demangled name
+ * without parameters, with them, or with the return type. */
 bool name_is_called(const char *symbol, const char *text);
 
 /* Copy into memory that lives as long as the names; NULL when full. */

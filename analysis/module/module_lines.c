@@ -7,11 +7,9 @@
 
 enum { COMPRESSED_ZSTD = 2 /* ELFCOMPRESS_ZSTD */, DWARF_NEWEST = 5 };
 
-/*
- * libdw opens the file named in .gnu_debugaltlink when a form refers to it. An
+/* libdw opens the file named in .gnu_debugaltlink when a form refers to it. An
  * alternate file given before keeps it from that: one with nothing in it, in
- * which every reference is out of range.
- */
+ * which every reference is out of range. */
 static bool set_empty_alternate(struct lines *l)
 {
 	static const char names[] = "\0.debug_info\0.debug_str\0.shstrtab";

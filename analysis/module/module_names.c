@@ -5,11 +5,9 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
-/*
- * libiberty bounds its recursion but not its output, and a mangled name of 100
+/* libiberty bounds its recursion but not its output, and a mangled name of 100
  * bytes can stand for gigabytes (each substitution may double it). Its callback
- * interface works on the stack alone, so that jumping out of it loses nothing.
- */
+ * interface works on the stack alone, so that jumping out of it loses nothing. */
 struct output {
 	char *text;
 	size_t len;

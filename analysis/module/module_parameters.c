@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What DWARF says of the parameters of a function, by the registers in which the ABI of x86-64
+/* What DWARF says of the parameters of a function, by the registers in which the ABI of x86-64
  * passes them. A parameter whose register is not certain, such as what follows a structure that is
- * passed by value, is left unknown: a wrong name is worse than none.
- */
+ * passed by value, is left unknown: a wrong name is worse than none. */
 #include <dwarf.h>
 
 #include "analysis/base/parameters.h"
@@ -155,10 +153,8 @@ static void put_entry(struct buf *to, const struct parameter *p, Dwarf_Die *type
 		put_words(to, type);
 }
 
-/*
- * The result. False: it is returned in memory, whose address is then the first argument, or not
- * known.
- */
+/* The result. False: it is returned in memory, whose address is then the first argument, or not
+ * known. */
 static bool put_result(struct buf *to, Dwarf_Die *function)
 {
 	struct parameter p = {.kind = PARAMETER_NONE};
@@ -197,10 +193,8 @@ static bool is_listed(const char *list, const char *word)
 	return false;
 }
 
-/*
- * Write the expression for a member of a parameter, or with NULL for the parameter itself, in the
- * form that the user chose if there is one. False: it is too long. Sets *is_wanted.
- */
+/* Write the expression for a member of a parameter, or with NULL for the parameter itself, in the
+ * form that the user chose if there is one. False: it is too long. Sets *is_wanted. */
 static bool expression(const struct choice *c, struct parameter *to, const char *parameter,
 		       const char *member, bool *is_wanted)
 {
@@ -270,10 +264,8 @@ static uint32_t string_bytes(Dwarf_Die *type, bool *is_constant)
 	return size < PARAMETER_STRING_BYTES ? (uint32_t)size : PARAMETER_STRING_BYTES;
 }
 
-/*
- * A string, which is at `b->value.p.place` or behind it. What is not constant may be a buffer that
- * the function fills, so it comes last; an array in a structure is read only if it is wanted.
- */
+/* A string, which is at `b->value.p.place` or behind it. What is not constant may be a buffer that
+ * the function fills, so it comes last; an array in a structure is read only if it is wanted. */
 static void choose_string(struct choice *c, struct behind *b, const char *parameter,
 			  const char *member)
 {

@@ -5,11 +5,9 @@
 #include "analysis/module/module_internal.h"
 #include "analysis/module/module_names.h"
 
-/*
- * The function that a part was moved out of has the name before ".cold". Static
+/* The function that a part was moved out of has the name before ".cold". Static
  * functions of several files may share that name: then it is the one of the
- * same file, else the only global one.
- */
+ * same file, else the only global one. */
 struct owners {
 	const struct symbol *local, *global, *same_file;
 	size_t nr_local, nr_same_file;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Maps of code that was made at run time, as compilers write them for perf to /tmp/perf-PID.map: a
+/* Maps of code that was made at run time, as compilers write them for perf to /tmp/perf-PID.map: a
  * line for each function, "START SIZE NAME" with hexadecimal numbers
  * (linux/tools/perf/Documentation/jit-interface.txt). Such a map is a module without code: offsets
- * in it are addresses of the process.
- */
+ * in it are addresses of the process. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,10 +54,9 @@ bool module_is_perf_map(const struct module *m)
 	return m->is_perf_map;
 }
 
-/*
- * Its writer appends as it compiles, and what it compiles last is often what runs most. Reading the
- * map again costs at most READ_PER_REQUEST bytes for each request, or the map has grown by a part.
- */
+/* Its writer appends as it compiles, and what it compiles last is often what runs most. Reading the
+ * map again costs at most READ_PER_REQUEST bytes for each request, or the map has grown by a
+ * part. */
 bool module_perf_map_grew(const struct module *m, uint64_t requests)
 {
 	struct stat st;

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Call frame information as rows: how the registers of the caller are found at
+/* Call frame information as rows: how the registers of the caller are found at
  * one address (DWARF 5, 6.4.1). One of the files of a module (see module.h for
- * what may be assumed of the input); who walks stacks with it is unwind.h.
- */
+ * what may be assumed of the input); who walks stacks with it is unwind.h. */
 #pragma once
 
 #include "analysis/module/module.h"
 
-/*
- * DWARF numbers of x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, 16 the
- * return address. Rules for other registers (vectors) are left out.
- */
+/* DWARF numbers of x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, 16 the
+ * return address. Rules for other registers (vectors) are left out. */
 enum {
 	ROW_RAX = 0,
 	ROW_RDX,
@@ -55,14 +51,10 @@ struct row {
 	bool signal_frame;	 /* what it calls its caller was interrupted, not a caller */
 };
 
-/*
- * The row that holds before the instruction at `pc` runs: from its FDE, in Go code from the table
- * of the Go runtime. 0, -ENOENT (neither) or -EBADMSG (the FDE is damaged).
- */
+/* The row that holds before the instruction at `pc` runs: from its FDE, in Go code from the table
+ * of the Go runtime. 0, -ENOENT (neither) or -EBADMSG (the FDE is damaged). */
 int module_row(struct module *m, uint64_t pc, struct row *row);
 
-/*
- * The bytes of an expression, rule->len of them, until module_free(); NULL if
- * they are not in the call frame information of this module.
- */
+/* The bytes of an expression, rule->len of them, until module_free(); NULL if
+ * they are not in the call frame information of this module. */
 const uint8_t *module_row_expression(struct module *m, const struct row_rule *rule);

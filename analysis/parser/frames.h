@@ -7,11 +7,9 @@
 /* Copy the frames, innermost first, with a frame of CALLERS_UNKNOWN at the end if the stack is
  * incomplete. Returns their number, at most `max`. */
 uint32_t frames_callers(const struct parsed_frames *a, struct rec_frame *out, uint32_t max);
-/*
- * Split the kernel's part of a stack, outermost first, at the outermost frame of f0, which is of
+/* Split the kernel's part of a stack, outermost first, at the outermost frame of f0, which is of
  * the kernel. Returns the number of frames before it, which are written to `callers`, innermost
- * first; `nr` if f0 is not in the stack. Of a system call all frames are its own.
- */
+ * first; `nr` if f0 is not in the stack. Of a system call all frames are its own. */
 uint32_t frames_kernel_callers(const struct rec_frame *kernel, uint32_t nr, struct rec_code f0,
 			       struct rec_frame *callers);
 /* Copy the frames, outermost first. Returns their number; 0 if there are more than `max`. */

@@ -196,10 +196,8 @@ struct parsed_coverage {
 	const struct parsed_share *shares; /* functions declined, by reason */
 };
 
-/*
- * One call site of a function, for REC_CALLEES, with its two probe places. A tail call has only a
- * start: it ends with its caller.
- */
+/* One call site of a function, for REC_CALLEES, with its two probe places. A tail call has only a
+ * start: it ends with its caller. */
 struct parsed_call_site {
 	uint64_t offset; /* of the call or jmp */
 	uint64_t ret;	 /* offset of the return address; 0: tail call */
@@ -254,10 +252,8 @@ struct parsed_chain {
 	uint64_t offset;
 	uint32_t nr; /* 0: not known, or the answer was full: request fewer offsets */
 	const struct parsed_inline *calls; /* innermost first */
-	/*
-	 * The loop that contains the place: lines [first, last] of calls[loop_call], the innermost
-	 * call that contains the whole loop. 0: no loop, or its lines are not known.
-	 */
+	/* The loop that contains the place: lines [first, last] of calls[loop_call], the innermost
+	 * call that contains the whole loop. 0: no loop, or its lines are not known. */
 	uint32_t loop_call, loop_first, loop_last;
 };
 

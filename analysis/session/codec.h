@@ -47,10 +47,8 @@ struct struct_layout {
 
 enum { CODEC_MAX_TEXT = 4096 }; /* bytes; the encoder cuts longer text, the decoder rejects it */
 
-/*
- * Memory for the data that a decoded struct points to. It grows in chunks up to `max` bytes and is
- * freed as a whole. Initialise it with arena_init().
- */
+/* Memory for the data that a decoded struct points to. It grows in chunks up to `max` bytes and is
+ * freed as a whole. Initialise it with arena_init(). */
 struct arena_chunk;
 struct arena {
 	struct arena_chunk *chunks;
@@ -65,16 +63,12 @@ void *arena_alloc(struct arena *a, size_t n);
 void arena_reset(struct arena *a);
 void arena_release(struct arena *a);
 
-/*
- * Append the fields of `object`. Returns 0, -EINVAL (an array of the object is invalid), or -E2BIG
- * or -ENOMEM of `out`. After an error `out` may contain a part.
- */
+/* Append the fields of `object`. Returns 0, -EINVAL (an array of the object is invalid), or -E2BIG
+ * or -ENOMEM of `out`. After an error `out` may contain a part. */
 int struct_encode(struct buf *out, const struct struct_layout *layout, const void *object);
 
-/*
- * Fill `object` from exactly n bytes; its pointers refer to `arena`. Returns 0, -ENOMEM, or
+/* Fill `object` from exactly n bytes; its pointers refer to `arena`. Returns 0, -ENOMEM, or
  * -EBADMSG: a field is cut off, out of the range of its type or too long, or text contains a NUL.
- * After an error the contents of the object are undefined.
- */
+ * After an error the contents of the object are undefined. */
 int struct_decode(struct arena *arena, const struct struct_layout *layout, const void *data,
 		  size_t n, void *object);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Options that the front passes to the collector when it starts it: plain values, before
- * any record is sent.
- */
+/* Options that the front passes to the collector when it starts it: plain values, before
+ * any record is sent. */
 #pragma once
 
 enum { COLLECTOR_MAX_TARGETS = 256 };
@@ -32,11 +30,9 @@ struct collector_options {
 	bool survey;	/* compare the code of the targets with their files, for doctor */
 	bool no_values; /* send no arguments and results of calls, nor what is behind them */
 	bool phases;	/* count nothing before REQ_PHASES and the first phase */
-	/*
-	 * In a process of its own: give up all rights and answer on `socket` where in the file `fd`
+	/* In a process of its own: give up all rights and answer on `socket` where in the file `fd`
 	 * instructions begin (analysis/code/boundary.h). The collector itself reads no machine
-	 * code.
-	 */
+	 * code. */
 	int (*code_serve)(int socket, int fd);
 	const char *command_line; /* of peaktop, for META */
 	const char *targets_note; /* which of the processes that were named are no targets; "" or

@@ -3,10 +3,8 @@
 
 #include "analysis/session/field_table.h"
 
-/*
- * A byte that is not ASCII, CR LF, an end-of-text mark, LF: a transfer that
- * changes line ends or strips bits is seen at once (as PNG does).
- */
+/* A byte that is not ASCII, CR LF, an end-of-text mark, LF: a transfer that
+ * changes line ends or strips bits is seen at once (as PNG does). */
 static const uint8_t magic[8] = {0x89, 'P', 'T', 'K', '\r', '\n', 0x1a, '\n'};
 
 enum {

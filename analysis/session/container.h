@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The bytes of a session file: a header, the frames of the stream, an index, and an end frame with
+/* The bytes of a session file: a header, the frames of the stream, an index, and an end frame with
  * the position of the index (docs/session-format.md). A file without index and end was not closed
- * by its writer, but its frames are valid. No I/O here.
- */
+ * by its writer, but its frames are valid. No I/O here. */
 #pragma once
 
 #include "analysis/session/frame.h"
@@ -39,10 +37,9 @@ struct container_header {
 void container_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE]);
 /* The same for a ring with segments of this size. */
 void container_ring_header_encode(uint8_t bytes[CONTAINER_HEADER_SIZE], uint32_t segment_bytes);
-/*
- * Returns 0; -ENODATA: empty; -ENOEXEC: not a session file; -EBADMSG: the header is cut off or
- * damaged; -ENOTSUP: only newer versions can read the file (`header` contains the oldest of them).
- */
+/* Returns 0; -ENODATA: empty; -ENOEXEC: not a session file; -EBADMSG: the header is cut off or
+ * damaged; -ENOTSUP: only newer versions can read the file (`header` contains the oldest of
+ * them). */
 int container_header_decode(const void *data, size_t n, struct container_header *header);
 
 enum container_mark_kind { MARK_SLICE = 0, MARK_SESSION };
@@ -71,21 +68,15 @@ int container_indexer_add(struct container_indexer *ix, const struct record *rec
 /* The index so far. Valid until the next call. */
 const struct container_index *container_indexer_index(struct container_indexer *ix);
 
-/*
- * Append the index and the end frame to `out`. `offset` is the file offset of the index, `sequence`
- * its sequence number; the end frame has the next number.
- */
+/* Append the index and the end frame to `out`. `offset` is the file offset of the index, `sequence`
+ * its sequence number; the end frame has the next number. */
 int container_close_encode(struct buf *out, const struct container_index *index, uint64_t offset,
 			   uint32_t sequence);
-/*
- * Read the file offset of the index from the last CONTAINER_END_SIZE bytes of the file. Returns 0,
- * or -EBADMSG: the file was not closed, or is damaged.
- */
+/* Read the file offset of the index from the last CONTAINER_END_SIZE bytes of the file. Returns 0,
+ * or -EBADMSG: the file was not closed, or is damaged. */
 int container_end_decode(const void *data, size_t n, uint64_t *index_offset);
-/*
- * Decode the index from its frame at `offset` and check it: the offsets of marks must be below
- * `offset` and ascend. Returns 0, -EBADMSG or -ENOMEM. `arena` owns the marks.
- */
+/* Decode the index from its frame at `offset` and check it: the offsets of marks must be below
+ * `offset` and ascend. Returns 0, -EBADMSG or -ENOMEM. `arena` owns the marks. */
 int container_index_decode(struct arena *arena, const struct raw_frame *frame, uint64_t offset,
 			   struct container_index *index);
 

@@ -2,11 +2,9 @@
 #include "analysis/session/frame.h"
 #include "analysis/session/raw_frame.h"
 
-/*
- * The session format fixes CRC-32C, and liblzma only has CRC-32 (docs/notes/libraries.md). This is
+/* The session format fixes CRC-32C, and liblzma only has CRC-32 (docs/notes/libraries.md). This is
  * the definition, bit by bit, for machines without the instruction: reflected polynomial 0x82f63b78
- * (Castagnoli, RFC 3720 appendix B.4).
- */
+ * (Castagnoli, RFC 3720 appendix B.4). */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t n)
 {
 	const uint8_t *p = data;

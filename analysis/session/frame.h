@@ -37,10 +37,8 @@ enum frame_flags {
 /* CRC-32C (Castagnoli) of `n` bytes, continuing from `crc` (0 to begin). */
 uint32_t crc32c(uint32_t crc, const void *data, size_t n);
 
-/*
- * Append the frame of one record to `out`, with this sequence number. Returns 0, or a negative
- * errno with `out` unchanged.
- */
+/* Append the frame of one record to `out`, with this sequence number. Returns 0, or a negative
+ * errno with `out` unchanged. */
 int frame_encode(struct buf *out, const struct record *rec, uint32_t sequence);
 
 /* One decoded frame. `rec` and all it points to is valid until the next call with the same decoder.
@@ -57,9 +55,7 @@ struct frame_decoder; /* owns the memory of the last decoded record */
 struct frame_decoder *frame_decoder_new(void);
 void frame_decoder_free(struct frame_decoder *d);
 
-/*
- * Decode the frame at the start of data[0..n). Returns 1 with `frame` filled,
+/* Decode the frame at the start of data[0..n). Returns 1 with `frame` filled,
  * 0 if more bytes are needed, -EBADMSG for a damaged frame (CRC, counts,
- * text too long), -ENOTSUP for an unknown critical one, -ENOMEM.
- */
+ * text too long), -ENOTSUP for an unknown critical one, -ENOMEM. */
 int frame_decode(struct frame_decoder *d, const void *data, size_t n, struct frame *frame);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The header of a frame, without decoding its payload, for channels and files that transport frames
- * of any kind. Layout and limits are in frame.h.
- */
+/* The header of a frame, without decoding its payload, for channels and files that transport frames
+ * of any kind. Layout and limits are in frame.h. */
 #pragma once
 
 #include "analysis/session/codec.h"
@@ -16,10 +14,8 @@ struct raw_frame {
 	size_t length;	     /* of the payload */
 };
 
-/*
- * Append a frame whose payload is `object`, encoded with `layout`. Returns 0, or with `out`
- * unchanged -EINVAL, -ENOMEM or -E2BIG (beyond FRAME_MAX_PAYLOAD or the maximum of `out`).
- */
+/* Append a frame whose payload is `object`, encoded with `layout`. Returns 0, or with `out`
+ * unchanged -EINVAL, -ENOMEM or -E2BIG (beyond FRAME_MAX_PAYLOAD or the maximum of `out`). */
 int raw_frame_encode(struct buf *out, uint16_t type, uint16_t flags, uint32_t sequence,
 		     const struct struct_layout *layout, const void *object);
 
@@ -27,10 +23,8 @@ int raw_frame_encode(struct buf *out, uint16_t type, uint16_t flags, uint32_t se
 int raw_frame_append(struct buf *out, uint16_t type, uint16_t flags, uint32_t sequence,
 		     const void *payload, size_t n);
 
-/*
- * Parse the frame at the start of data[0..n). Returns 1 with `frame` filled, 0 if more bytes are
- * needed, -EBADMSG if the frame is damaged.
- */
+/* Parse the frame at the start of data[0..n). Returns 1 with `frame` filled, 0 if more bytes are
+ * needed, -EBADMSG if the frame is damaged. */
 int raw_frame_parse(const void *data, size_t n, struct raw_frame *frame);
 
 /* The layout and flags of the frame of a record. NULL: unknown type. */

@@ -362,11 +362,9 @@ struct rec_symbol {
 	const char *parameters; /* only if asked for: analysis/base/parameters.h; else "" */
 };
 #include "analysis/session/record_parts.h"
-/*
- * Records of a descent (analysis/descent/descent.h says how they are used). A
+/* Records of a descent (analysis/descent/descent.h says how they are used). A
  * place in code is a module and an offset in its file, never an address; a function
- * is the place of its first byte; module 0 = not known.
- */
+ * is the place of its first byte; module 0 = not known. */
 struct rec_descent {
 	uint32_t op; /* f0 */
 	struct rec_code function;
@@ -407,10 +405,8 @@ enum call_known {
 	CALL_KNOWN_NODE_FAULT = 1 << 8,
 };
 
-/*
- * What one armed fnode took in one call of f0: over all its timed calls that were
- * made along its path. No two calls of one fnode are open at once.
- */
+/* What one armed fnode took in one call of f0: over all its timed calls that were
+ * made along its path. No two calls of one fnode are open at once. */
 struct rec_call_node {
 	uint32_t node;
 	uint64_t count;	 /* calls */
@@ -441,11 +437,9 @@ struct rec_host_wait {
 	uint32_t tid; /* the thread of that process that ran; 0: several, or not known */
 };
 
-/*
- * One activation of f0. When f0 calls itself, the outermost one: calls inside it
+/* One activation of f0. When f0 calls itself, the outermost one: calls inside it
  * are fnodes. The times are disjoint parts of the latency, as far as `known`:
- * latency = on CPU + blocked + runqueue + interrupt, with fault_ns a part of on CPU.
- */
+ * latency = on CPU + blocked + runqueue + interrupt, with fault_ns a part of on CPU. */
 struct rec_call {
 	uint32_t epoch; /* of the fnodes that were armed when it began */
 	uint32_t op;

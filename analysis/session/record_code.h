@@ -39,10 +39,9 @@ struct rec_call_site {
 	uint64_t ret;	 /* file offset of the return address; 0: tail call */
 	uint32_t kind;	 /* enum callee_kind */
 	uint32_t flags;	 /* enum call_site_flags */
-	/*
-	 * Sites with the same number, not 0, are executed one after the other, all
-	 * or none (one basic block): the pair (start of the first, end of the last) times them all.
-	 */
+	/* Sites with the same number, not 0, are executed one after the other, all
+	 * or none (one basic block): the pair (start of the first, end of the last) times them
+	 * all. */
 	uint32_t block;
 	struct rec_code callee; /* module 0: known only after a call was observed */
 	/* Calibrated cost of the probes of one timed call, to be subtracted; 0: was done already.

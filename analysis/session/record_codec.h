@@ -5,10 +5,8 @@
 #include "analysis/session/codec.h"
 #include "analysis/session/record.h"
 
-/*
- * The layout of a type of record. Its offsets are relative to &record->meta, the first byte
- * of the union. NULL if this version does not support the type.
- */
+/* The layout of a type of record. Its offsets are relative to &record->meta, the first byte
+ * of the union. NULL if this version does not support the type. */
 const struct struct_layout *record_layout(unsigned int type);
 /* Parts of record_layout(): the layouts of requests, and of the records of record_waits.h. */
 const struct struct_layout *request_layout(unsigned int type);

@@ -9,10 +9,8 @@ struct copy_space {
 	size_t size;
 };
 
-/*
- * Copy the `n` bytes that the pointer at `pointer` points to into the block, in `room` bytes, and
- * let it point there. Returns where these bytes are now.
- */
+/* Copy the `n` bytes that the pointer at `pointer` points to into the block, in `room` bytes, and
+ * let it point there. Returns where these bytes are now. */
 static void *move(struct copy_space *b, void *pointer, size_t n, size_t room)
 {
 	char *to = b->at ? b->at + b->size : NULL;

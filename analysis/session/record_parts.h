@@ -31,11 +31,9 @@ struct rec_part {
 	uint64_t calls, time_ns;
 };
 
-/*
- * The time of f0 before anything was armed inside it, divided into the ranges of latencies that are
+/* The time of f0 before anything was armed inside it, divided into the ranges of latencies that are
  * explained one after the other. Only ranges with a good part of the time are in it. The counts are
- * scaled up as in the model. A descent into a part is a REC_DESCENT with its number.
- */
+ * scaled up as in the model. A descent into a part is a REC_DESCENT with its number. */
 struct rec_parts {
 	uint32_t op; /* f0 */
 	uint32_t nr_parts;

@@ -4,11 +4,9 @@
 #ifndef PEAKTOP_RECORD_REQUEST_H
 #define PEAKTOP_RECORD_REQUEST_H
 
-/*
- * Count only calls that begin inside a phase: from the begin of a call of one operation to the end
+/* Count only calls that begin inside a phase: from the begin of a call of one operation to the end
  * of a call of another. If both are the same operation, its calls are the phases. Each is an armed
- * function or a system call; if both numbers are 0, the function is not loaded yet.
- */
+ * function or a system call; if both numbers are 0, the function is not loaded yet. */
 struct req_phases {
 	uint32_t begin_op, end_op;     /* 0: none */
 	uint32_t begin_call, end_call; /* number of the system call + 1; 0: none */
@@ -50,11 +48,9 @@ struct req_fnode {
 	uint64_t only_return;
 };
 
-/*
- * Answered by ACK once calls of f0 that begin are timed with this set (REC_CALL
+/* Answered by ACK once calls of f0 that begin are timed with this set (REC_CALL
  * with this epoch follow), or REFUSED. Replaces the set armed before. nr_nodes 0 is
- * allowed: f0 alone is timed. With `stop`, nothing more is recorded.
- */
+ * allowed: f0 alone is timed. With `stop`, nothing more is recorded. */
 struct req_descend {
 	uint32_t epoch;
 	uint32_t op;		  /* f0: armed by REQ_ARM */
@@ -66,10 +62,8 @@ struct req_descend {
 	const struct req_fnode *nodes;
 };
 
-/*
- * Answered by one REC_INDIRECT_CALLEES for the node: with the functions that this site was seen to
- * call in in-peak calls of f0 (module 0: code of no file), or with an error.
- */
+/* Answered by one REC_INDIRECT_CALLEES for the node: with the functions that this site was seen to
+ * call in in-peak calls of f0 (module 0: code of no file), or with an error. */
 struct req_learn {
 	uint32_t op; /* f0: armed by REQ_DESCEND; 0 with OPERAND_SLOT: of no descent */
 	uint32_t node;
@@ -82,13 +76,11 @@ struct req_target {
 	uint32_t pid;
 };
 
-/*
- * Trace who waits for whom (record_waits.h), beginning with all threads of the targets. Answered by
+/* Trace who waits for whom (record_waits.h), beginning with all threads of the targets. Answered by
  * ACK with this epoch before the first REC_WINDOW, or by REFUSED. A second request replaces the
  * first one; the current window ends before. With `stop`, the current window ends and no further
  * one begins. The collector chooses the pauses between windows by --max-overhead; without a budget
- * there is one window until the request to stop.
- */
+ * there is one window until the request to stop. */
 struct req_waits {
 	uint32_t epoch;
 	uint32_t stop;
@@ -97,11 +89,9 @@ struct req_waits {
 	uint32_t spare;
 };
 
-/*
- * Send each call of an operation that takes at least `least_ns` as a REC_SLOW_CALL. The first
+/* Send each call of an operation that takes at least `least_ns` as a REC_SLOW_CALL. The first
  * request is one with op 0: its limit holds for operations that have none of their own. Of calls
- * inside each other the outermost one is sent. Not while there is a descent. Without an answer.
- */
+ * inside each other the outermost one is sent. Not while there is a descent. Without an answer. */
 struct req_keep {
 	uint32_t op;
 	uint64_t least_ns;
@@ -118,10 +108,8 @@ struct rec_member {
 	uint32_t is_pointer; /* of the string: 1: a pointer to it is there */
 };
 
-/*
- * Read these values when calls of an armed function begin, for rec_sample.members and .text.
- * Replaces what was asked for before. Without an answer.
- */
+/* Read these values when calls of an armed function begin, for rec_sample.members and .text.
+ * Replaces what was asked for before. Without an answer. */
 struct req_members {
 	uint32_t op;
 	uint32_t nr_members;

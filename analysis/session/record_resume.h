@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Part of record.h: what a descent needs to go on later, in another run (peaktop resume). Numbers
+/* Part of record.h: what a descent needs to go on later, in another run (peaktop resume). Numbers
  * of modules belong to a session; path, size and build id tell which modules of two sessions are
- * the same file.
- */
+ * the same file. */
 #pragma once
 
 #include "analysis/session/record_code.h"

@@ -32,10 +32,8 @@ enum { SLOW_CALL_SLEEPS = 8 };
  * follow the REC_SLOW_CALL in whose time their thread was seen. */
 #define SLOW_CALL_EPOCH UINT32_MAX
 
-/*
- * A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the
- * longest ones of the call, in the order in which they ended.
- */
+/* A call that took longer than nearly all others of its operation. Sleeps are WITNESS_SLEEP, the
+ * longest ones of the call, in the order in which they ended. */
 struct rec_slow_call {
 	struct rec_call call;
 	uint64_t usual_ns; /* median of the calls of its operation until then; 0: not known */

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Records of threads: stacks, what a thread sleeps on, and thread snapshots. Part of
- * record.h, which includes this file.
- */
+/* Records of threads: stacks, what a thread sleeps on, and thread snapshots. Part of
+ * record.h, which includes this file. */
 #include "analysis/session/record.h"
 #ifndef PEAKTOP_RECORD_THREAD_H
 #define PEAKTOP_RECORD_THREAD_H
 
 #include "analysis/session/record_waits.h"
 
-/*
- * The kernel as a module: offsets count from the begin of its text, so that they are the same after
+/* The kernel as a module: offsets count from the begin of its text, so that they are the same after
  * a reboot. A system call is a function of it too, with the number in the lower bits; so is the
- * handling of a page fault. Names come as REC_SYMBOL.
- */
+ * handling of a page fault. Names come as REC_SYMBOL. */
 #define REC_KERNEL_MODULE UINT32_MAX
 #define REC_KERNEL_CALL (1ull << 62)
 #define REC_KERNEL_FAULT (REC_KERNEL_CALL | 0xffffff)
@@ -36,10 +32,8 @@ struct rec_frame {
 
 enum witness_kind { WITNESS_RUN = 0, WITNESS_SLEEP };
 
-/*
- * What the kernel did for a thread, asleep or on a CPU: also in the `sleep` of a WITNESS_RUN, of
- * which nothing else is meant then.
- */
+/* What the kernel did for a thread, asleep or on a CPU: also in the `sleep` of a WITNESS_RUN, of
+ * which nothing else is meant then. */
 enum sleep_work {
 	SLEEP_NO_WORK = 0,
 	SLEEP_IN_RECLAIM, /* frees memory; name: the cgroup whose limit was reached, "": the host's
@@ -78,10 +72,8 @@ enum sleep_flags {
 	SLEEP_AS_CLIENT = 1 << 8,    /* of a kept call: it polls one connection, as its client */
 };
 
-/*
- * What was seen of a sleep in a descent or a thread snapshot. These are facts: analysis/waits/
- * decides what the sleep was (kinds.h) and who ended it (ender.h).
- */
+/* What was seen of a sleep in a descent or a thread snapshot. These are facts: analysis/waits/
+ * decides what the sleep was (kinds.h) and who ended it (ender.h). */
 struct rec_sleep {
 	int32_t syscall;  /* number; -1: none */
 	const char *call; /* name of the system call, "" */
@@ -103,11 +95,9 @@ struct rec_sleep {
 				 preempted by make 812"; "" */
 	uint32_t work;	      /* enum sleep_work */
 	const char *about;    /* of `work` or of retries: details in words; "" if none */
-	/*
-	 * Of the queue of datagrams or connections in which it waits for room: how many are in it,
+	/* Of the queue of datagrams or connections in which it waits for room: how many are in it,
 	 * how many it holds, and how often it had no room so far; room 0: not known. `holder` is
-	 * who takes from it.
-	 */
+	 * who takes from it. */
 	uint32_t queued, room, overflows;
 };
 
@@ -142,10 +132,8 @@ enum awaits {
 			    that is not answered */
 };
 
-/*
- * What one thread is doing, and what it waits for. In a walk a snapshot stands for some
- * time of the thread; for --open it is the state at one moment.
- */
+/* What one thread is doing, and what it waits for. In a walk a snapshot stands for some
+ * time of the thread; for --open it is the state at one moment. */
 struct rec_thread_snapshot {
 	uint32_t reason; /* enum snapshot_reason */
 	uint32_t round;	 /* of the REQ_THREAD_SNAPSHOTS */
@@ -172,10 +160,8 @@ struct rec_thread_snapshot {
 			    pipe */
 };
 
-/*
- * How a thread spent its time since its last record of this type. It slept for the rest of
- * wall_ns.
- */
+/* How a thread spent its time since its last record of this type. It slept for the rest of
+ * wall_ns. */
 struct rec_thread {
 	uint32_t pid, tid;
 	const char *comm;
@@ -202,10 +188,8 @@ struct rec_chosen {
 	uint32_t is_process;
 };
 
-/*
- * The threads whose calls count; none chosen: all threads. As a request only the list is used. As a
- * record it says that the profiles begin anew at this time.
- */
+/* The threads whose calls count; none chosen: all threads. As a request only the list is used. As a
+ * record it says that the profiles begin anew at this time. */
 struct rec_choice {
 	uint64_t at_ns;
 	uint32_t threads;	 /* of all targets, at this time */
@@ -224,10 +208,8 @@ struct rec_raw_snapshot {
 	/* how often the thread had left its CPU, if it was still asleep when this was sent; else 0
 	 */
 	uint64_t switches;
-	/*
-	 * What REC_STACK_PIECE records have added above the words: an address, a number of words
-	 * and these words, for each of at most STACK_PIECES pieces. The collector sends none.
-	 */
+	/* What REC_STACK_PIECE records have added above the words: an address, a number of words
+	 * and these words, for each of at most STACK_PIECES pieces. The collector sends none. */
 	uint32_t nr_pieces;
 	const uint64_t *pieces;
 };
@@ -238,10 +220,8 @@ enum {
 	STACK_PIECES_WORDS = STACK_PIECES * (STACK_PIECE_WORDS + 2),
 };
 
-/*
- * Read the stack of a thread around `address`, where the unwinder needs a word that the copy does
- * not have: a frame between was larger than the copy.
- */
+/* Read the stack of a thread around `address`, where the unwinder needs a word that the copy does
+ * not have: a frame between was larger than the copy. */
 struct req_stack_piece {
 	uint32_t pid, tid;
 	uint64_t switches, sp; /* of the REC_RAW_SNAPSHOT */
@@ -263,10 +243,8 @@ struct rec_open_ask {
 	struct rec_code function; /* module 0: none */
 };
 
-/*
- * SNAPSHOTS_FOR_OPEN: one snapshot of each thread; an ACK with the round as its epoch says
- * that all were sent. SNAPSHOTS_FOR_WALK: repeated snapshots, until a request with `stop`.
- */
+/* SNAPSHOTS_FOR_OPEN: one snapshot of each thread; an ACK with the round as its epoch says
+ * that all were sent. SNAPSHOTS_FOR_WALK: repeated snapshots, until a request with `stop`. */
 struct req_thread_snapshots {
 	uint32_t reason; /* enum snapshot_reason */
 	uint32_t round;

@@ -108,10 +108,8 @@ enum asleep_flags {
 	ASLEEP_RETRIES_LOCK = 1 << 5,
 };
 
-/*
- * Sent before the switch that puts this task, the current one, to sleep: what it sleeps in. With
- * WAITS_NO_CPU it follows the REC_TASK of a task that sleeps when the window begins.
- */
+/* Sent before the switch that puts this task, the current one, to sleep: what it sleeps in. With
+ * WAITS_NO_CPU it follows the REC_TASK of a task that sleeps when the window begins. */
 struct rec_asleep {
 	WAITS_HEAD;
 	uint64_t args[WAITS_ARGS]; /* of the system call */
@@ -122,11 +120,9 @@ struct rec_asleep {
 	uint32_t flags;	 /* enum asleep_flags */
 };
 
-/*
- * Contexts on top of a task. Four of them stand in a word, 16 bits each, the innermost one in the
+/* Contexts on top of a task. Four of them stand in a word, 16 bits each, the innermost one in the
  * low bits: the kind in the upper 4 bits, a number in the lower 12: the interrupt, the soft
- * interrupt, or the number of the handler's REC_NAME.
- */
+ * interrupt, or the number of the handler's REC_NAME. */
 enum bracket_kind {
 	BRACKET_NONE = 0,
 	BRACKET_HARD,  /* number: the interrupt */
@@ -221,10 +217,8 @@ struct rec_run_sample {
 	uint32_t irq_ns;		   /* spent in interrupts since it got the CPU */
 };
 
-/*
- * In the number of a stack that REC_RUN_SAMPLE names: the stack was taken anywhere in a function.
- * Such stacks count as equal if they go through the same functions.
- */
+/* In the number of a stack that REC_RUN_SAMPLE names: the stack was taken anywhere in a function.
+ * Such stacks count as equal if they go through the same functions. */
 #define TRACE_SAMPLED (1u << 31)
 
 enum trace_flags {
@@ -232,11 +226,9 @@ enum trace_flags {
 	TRACE_PARTIAL = 1 << 1, /* its outermost frames are missing */
 };
 
-/*
- * A stack and its number. One number stands for one stack while it is in use; a stack that is sent
+/* A stack and its number. One number stands for one stack while it is in use; a stack that is sent
  * again may have another number. A kernel stack is sent before its first use, a user stack may
- * come later.
- */
+ * come later. */
 struct rec_trace {
 	uint32_t trace; /* number, from 1 */
 	uint32_t flags; /* enum trace_flags */
@@ -246,10 +238,8 @@ struct rec_trace {
 	const struct rec_frame *frames; /* outermost first */
 };
 
-/*
- * Unwound by the front's parser, it becomes a REC_TRACE with this number. Its first use may come
- * before or after it.
- */
+/* Unwound by the front's parser, it becomes a REC_TRACE with this number. Its first use may come
+ * before or after it. */
 struct rec_raw_trace {
 	uint32_t trace;
 	uint32_t pid, tid;
@@ -289,11 +279,9 @@ struct rec_steal {
 	uint64_t ns;
 };
 
-/*
- * From here on only these calls are followed (--of and --peak). It comes before the first window,
+/* From here on only these calls are followed (--of and --peak). It comes before the first window,
  * and again once its operation has a number. The limits are those that the run has chosen, so that
- * a replay need not choose anew, from a profile that is another one by then.
- */
+ * a replay need not choose anew, from a profile that is another one by then. */
 struct rec_followed {
 	const char *requested; /* the OP that the user gave */
 	uint32_t op;	       /* 0: not known yet */

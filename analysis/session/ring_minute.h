@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What a ring keeps of a minute that is over: a ring holds days, and slices of a second would fill
+/* What a ring keeps of a minute that is over: a ring holds days, and slices of a second would fill
  * it within an hour. The slices of the minute become one, and of the slow calls those stay that
  * were slowest beside what is usual for their operation, as far as the budget of bytes allows.
- * Everything else is kept as it is. Pure: no I/O.
- */
+ * Everything else is kept as it is. Pure: no I/O. */
 #pragma once
 
 #include "analysis/base/buf.h"
@@ -38,12 +36,10 @@ bool ring_budget_wants(struct ring_budget *b, const struct record *rec);
 void ring_minute_take(struct ring_minute *m, const struct record *rec);
 /* True if the slices since ring_minute_begin() are a minute. */
 bool ring_minute_is_over(const struct ring_minute *m);
-/*
- * Append the frames of what is kept of the records since ring_minute_begin(), which end with a
+/* Append the frames of what is kept of the records since ring_minute_begin(), which end with a
  * REC_TICK, with sequence numbers from *sequence on, which becomes the next one. 0; -ENOTSUP: they
  * must stay as they are, because a descent or something else was recorded that is told by slices;
- * or as frame_encode().
- */
+ * or as frame_encode(). */
 int ring_minute_encode(struct ring_minute *m, struct ring_budget *b, struct buf *out,
 		       uint32_t *sequence);
 /* Forget the records that were taken. */

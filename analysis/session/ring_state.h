@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What a ring repeats at the begin of each of its segments, because the records that said it first
+/* What a ring repeats at the begin of each of its segments, because the records that said it first
  * are overwritten: which processes, files and operations the later records are about, names of
  * code, notes. Of records about one thing, such as two REC_TARGET of one process, only the last
- * one is kept. Pure: no I/O.
- */
+ * one is kept. Pure: no I/O. */
 #pragma once
 
 #include "analysis/base/buf.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Copies of the texts of a sleep. The texts of a received record are only valid while the record
- * is handled; whoever keeps the sleep for longer keeps these copies with it.
- */
+/* Copies of the texts of a sleep. The texts of a received record are only valid while the record
+ * is handled; whoever keeps the sleep for longer keeps these copies with it. */
 #pragma once
 
 #include "analysis/session/record.h"

@@ -110,12 +110,10 @@ static bool cfa_plausible(const struct unwind_run *run, const struct known *k, u
 	return k->row.signal_frame || (cfa % WORD == 0 && cfa > run->floor);
 }
 
-/*
- * A place below the stack pointer, of which the copy has nothing: the end of a
+/* A place below the stack pointer, of which the copy has nothing: the end of a
  * function has taken the register from there already, and compilers do not say
  * so. (A function that calls none may have saved it there, below its stack: then
- * the register is another one. That is rare.)
- */
+ * the register is another one. That is rare.) */
 static bool taken_back(const struct unwind_run *run, const struct row_rule *rule, uint64_t cfa)
 {
 	return rule->kind == RULE_SAVED && cfa + (uint64_t)rule->value < run->s.reg[ROW_RSP];
@@ -321,12 +319,10 @@ static bool frames_from(const struct unwind_run *from, const struct code_without
 	return out->stop == UNWIND_BOTTOM;
 }
 
-/*
- * Pass over code that a compiler made at run time and that keeps no frame pointer: look
+/* Pass over code that a compiler made at run time and that keeps no frame pointer: look
  * up the stack for a return address into a file, behind a call, from which call frame
  * information leads to where the thread began. An old return address that was left on the
- * stack would have to do so too to be mistaken for it.
- */
+ * stack would have to do so too to be mistaken for it. */
 static void gap_pass(struct unwind_run *run, const struct code_without_cfi *gap,
 		     struct unwind_stack *out)
 {

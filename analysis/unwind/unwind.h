@@ -33,11 +33,9 @@ struct unwind_mapping {
 };
 
 struct unwind_map;
-/*
- * Copies the list, in any order; mappings that are empty are left out, where
+/* Copies the list, in any order; mappings that are empty are left out, where
  * two overlap, the one that starts last counts. NULL: no memory or more than
- * UNWIND_MAX_MAPPINGS.
- */
+ * UNWIND_MAX_MAPPINGS. */
 struct unwind_map *unwind_map_new(const struct unwind_mapping *list, size_t n);
 void unwind_map_free(struct unwind_map *map);
 size_t unwind_map_size(const struct unwind_map *map);
@@ -55,10 +53,8 @@ struct unwind_memory {
 
 struct unwind_input {
 	const uint64_t *registers; /* ROW_REGISTERS of them, by ROW_RAX ... ROW_RIP */
-	/*
-	 * The stack from rsp up, then other stacks (of signals). With the 128 bytes below
-	 * rsp as well, functions that keep registers there without moving it are right too.
-	 */
+	/* The stack from rsp up, then other stacks (of signals). With the 128 bytes below
+	 * rsp as well, functions that keep registers there without moving it are right too. */
 	const struct unwind_memory *memory;
 	size_t nr_memory;
 	const struct unwind_map *map;
@@ -102,11 +98,9 @@ struct unwind_stack {
 };
 
 struct unwinder;
-/*
- * `module` gives the file of a number, NULL where it cannot; it is asked only
+/* `module` gives the file of a number, NULL where it cannot; it is asked only
  * about what is not kept, and the answer must stay valid until unwind()
- * returns. About 0.8 MB. NULL: no memory.
- */
+ * returns. About 0.8 MB. NULL: no memory. */
 struct unwinder *unwinder_new(struct module *(*module)(void *context, uint32_t number),
 			      void *context);
 void unwinder_free(struct unwinder *u);

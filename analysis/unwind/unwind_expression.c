@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * DWARF expressions as call frame information may hold them (DWARF 5, 2.5 and
- * 6.4.2): no calls, no other frames, no objects. Bounded in steps and depth.
- */
+/* DWARF expressions as call frame information may hold them (DWARF 5, 2.5 and
+ * 6.4.2): no calls, no other frames, no objects. Bounded in steps and depth. */
 #include <dwarf.h>
 
 #include "analysis/module/module_frames.h"

@@ -94,10 +94,8 @@ bool expression_run(const uint8_t *bytes, size_t n, struct frame_state *s, const
 void arch_row_of_frame_pointer(struct row *row);
 /* The code is where the kernel returns to from a signal handler: the row of its frame. */
 bool arch_row_of_sigreturn(struct module *m, uint64_t vaddr, struct row *row);
-/*
- * The row at an instruction in a prologue or epilogue, derived from the bytes of code
- * around it. False if they do not show it.
- */
+/* The row at an instruction in a prologue or epilogue, derived from the bytes of code
+ * around it. False if they do not show it. */
 bool arch_row_of_edge(struct module *m, uint64_t vaddr, struct row *row);
 /* The instruction that ends at vaddr is a call; true too where the bytes are not known. */
 bool arch_after_call(struct module *m, uint64_t vaddr);

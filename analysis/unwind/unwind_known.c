@@ -37,10 +37,8 @@ static void find_row(struct module *m, uint64_t vaddr, struct known *k)
 	/* A call may be the last instruction of its function: look before its return address. */
 	int err = module_row(m, k->exact ? vaddr : vaddr - 1, &k->row);
 
-	/*
-	 * If a library has no call frame information for the signal frame, recognise it by the
-	 * code of sigreturn.
-	 */
+	/* If a library has no call frame information for the signal frame, recognise it by the
+	 * code of sigreturn. */
 	if ((err || !k->row.signal_frame) && arch_row_of_sigreturn(m, vaddr, &k->row))
 		return;
 	if (!err)
@@ -62,10 +60,8 @@ static bool vaddr_of(const struct module *m, const struct known *k, uint64_t *va
 	return true;
 }
 
-/*
- * True if no call pushed this return address: makecontext() or similar code wrote it when
- * it made the stack.
- */
+/* True if no call pushed this return address: makecontext() or similar code wrote it when
+ * it made the stack. */
 static bool begins_function(struct module *m, uint64_t vaddr, const struct module_function **f)
 {
 	const struct module_function *at = module_function_at(m, vaddr);

@@ -46,10 +46,8 @@ void arch_row_of_frame_pointer(struct row *row)
 		row->regs[i].kind = RULE_UNDEFINED;
 }
 
-/*
- * True if the `n` bytes of code at vaddr are these. Reads byte by byte, because an unwinder
- * needs a few bytes here and there, not whole libraries.
- */
+/* True if the `n` bytes of code at vaddr are these. Reads byte by byte, because an unwinder
+ * needs a few bytes here and there, not whole libraries. */
 static bool code_is(struct module *m, uint64_t vaddr, const char *bytes, size_t n)
 {
 	uint8_t code[LONGEST_SNAPSHOT];

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Chains and critical paths of the calls of one operation instead of whole threads: each sampled
+/* Chains and critical paths of the calls of one operation instead of whole threads: each sampled
  * call is told backwards from its return, clipped at its entry, once everything up to its return
- * is known.
- */
+ * is known. */
 
 #include "analysis/waits/tree.h"
 #include "analysis/waits/waits_critical.h"

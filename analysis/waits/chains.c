@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Decides which segments of a target become chains, and when. Sleeps that only a timer interrupted
- * are one; a sleep that goes on after a short run was interrupted by a false wakeup.
- */
+/* Decides which segments of a target become chains, and when. Sleeps that only a timer interrupted
+ * are one; a sleep that goes on after a short run was interrupted by a false wakeup. */
 
 #include "analysis/waits/tree.h"
 
@@ -19,11 +17,9 @@ static void emit_chain(struct waits *w, const struct segment *s, unsigned int no
 	walk_segment(&k, 0, s, s->from, s->to, notes);
 }
 
-/*
- * How long a thread worked while the parts of this sleep went on, if it was done in the last one:
+/* How long a thread worked while the parts of this sleep went on, if it was done in the last one:
  * its last stretch of work without a sleep. 0: it worked on, or the work was less than half of that
- * time, as of a thread that works now and then.
- */
+ * time, as of a thread that works now and then. */
 static uint64_t stretch_ended(const struct waits *w, const struct wait_task *t,
 			      const struct pending_sleep *p)
 {

@@ -197,10 +197,8 @@ void waits_chains_release(struct waits_chains *c)
 	c->nr = 0;
 }
 
-/*
- * The paper's denominator is taken to be all time but what a person would not look for: sleep on
- * purpose and waiting for input.
- */
+/* The paper's denominator is taken to be all time but what a person would not look for: sleep on
+ * purpose and waiting for input. */
 void waits_account(const struct waits *w, struct waits_account *out)
 {
 	double denominator, unknown;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The critical path in one pass with bounded memory. Machines (tasks, requests, work items) are in
+/* The critical path in one pass with bounded memory. Machines (tasks, requests, work items) are in
  * states; time in a state counts, or is blocked. Each machine keeps the longest path to now as a
  * shared list of states and its length. An edge from one machine to another gives the second one
  * the longer of both paths; the difference is the loser's slack. Prefixes that all paths share are
- * folded into a table. Independent of where the machines come from.
- */
+ * folded into a table. Independent of where the machines come from. */
 #pragma once
 
 /* 0 stands for the default. */
@@ -20,11 +18,9 @@ struct critical;
 struct critical *critical_new(const struct critical_config *config);
 void critical_free(struct critical *c);
 
-/*
- * Returns the machine of this owner. `machine` is the one that was returned for it before, or 0. If
+/* Returns the machine of this owner. `machine` is the one that was returned for it before, or 0. If
  * it belongs to another owner by now, a new machine is made, which is blocked and has no path.
- * Returns 0 if there is no memory; all functions accept 0 and do nothing.
- */
+ * Returns 0 if there is no memory; all functions accept 0 and do nothing. */
 uint32_t critical_machine(struct critical *c, uint32_t machine, uint64_t owner);
 /* Returns `machine` if it still belongs to this owner, else 0. */
 uint32_t critical_find(const struct critical *c, uint32_t machine, uint64_t owner);
@@ -73,10 +69,8 @@ struct critical_path {
 int critical_result(struct critical *c, uint32_t machine, uint64_t t, struct critical_path *out);
 void critical_path_release(struct critical_path *p);
 
-/*
- * How long the path to `machine` would be, over the events that are still known, if `state` took
- * no time; UINT32_MAX: as it is. The difference is what making it faster could save at most.
- */
+/* How long the path to `machine` would be, over the events that are still known, if `state` took
+ * no time; UINT32_MAX: as it is. The difference is what making it faster could save at most. */
 uint64_t critical_without(const struct critical *c, uint32_t machine, uint64_t t, uint32_t state);
 
 struct critical_memory {

@@ -41,10 +41,8 @@ static void set_request(struct waits *w, uint64_t key, struct wait_cause *out)
 	out->object = r->object;
 }
 
-/*
- * Nobody is there to run a soft interrupt for, or an interrupt lies below it, or the task that ran
- * it has sent no packet: it only was the next one that enabled soft interrupts.
- */
+/* Nobody is there to run a soft interrupt for, or an interrupt lies below it, or the task that ran
+ * it has sent no packet: it only was the next one that enabled soft interrupts. */
 static bool is_asynchronous(const struct waits *w, const struct waking *k,
 			    const struct trace *stack)
 {
@@ -95,10 +93,8 @@ static void by_worker(struct waits *w, const struct waking *k, struct wait_cause
 	out->next = waits_context_add(w, by);
 }
 
-/*
- * The current task, for whom it acts, and whether it sent a signal: the tracepoint of signals comes
- * after the waking, so the kernel's functions tell.
- */
+/* The current task, for whom it acts, and whether it sent a signal: the tracepoint of signals comes
+ * after the waking, so the kernel's functions tell. */
 static void by_task(struct waits *w, const struct waking *k, const struct trace *stack,
 		    struct wait_cause *out)
 {

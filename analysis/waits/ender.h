@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Who ended a sleep: the one set of rules (docs/waits.md). They look at the contexts in which the
- * waking came and at the task that was current. What the sleep was is another question: kinds.h.
- */
+/* Who ended a sleep: the one set of rules (docs/waits.md). They look at the contexts in which the
+ * waking came and at the task that was current. What the sleep was is another question: kinds.h. */
 #pragma once
 
 #include "analysis/waits/kinds.h"
@@ -37,18 +35,14 @@ struct waking_facts {
 	 * off */
 	bool asynchronous;
 	bool interrupted; /* the kernel stack has frames of an interrupt */
-	/*
-	 * Timers and completions have no brackets of their own, as in a descent: the interrupts in
-	 * which they happen stand for them. `for_device`: the sleep waits for a device.
-	 */
+	/* Timers and completions have no brackets of their own, as in a descent: the interrupts in
+	 * which they happen stand for them. `for_device`: the sleep waits for a device. */
 	bool coarse, for_device;
 	const uint8_t *own_timer; /* by number of the timer's function; NULL: all are */
 };
 
-/*
- * The first rule that fits, but for workers of the kernel (ENDER_TASK). *bracket: the bracket that
- * decided, 0 if none did.
- */
+/* The first rule that fits, but for workers of the kernel (ENDER_TASK). *bracket: the bracket that
+ * decided, 0 if none did. */
 enum wait_ender wait_ender_of(const struct waking_facts *f, uint32_t *bracket);
 /* Who ended the sleep of a descent. ENDER_UNKNOWN for a thread that still sleeps. */
 enum wait_ender wait_ender_of_sleep(const struct rec_sleep *s, enum wait_kind kind);

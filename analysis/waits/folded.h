@@ -9,10 +9,8 @@
 /* The name of a frame of user code; NULL: it is written as [module+offset]. */
 typedef const char *(*waits_frame_name)(void *ctx, const struct rec_frame *frame);
 
-/*
- * Layers are "[comm tid state]" or "[state what]", before the frames of their user stack and the
+/* Layers are "[comm tid state]" or "[state what]", before the frames of their user stack and the
  * functions of their kernel stack. In names, semicolons and control characters become '_'. 0 or
- * the error of `out`.
- */
+ * the error of `out`. */
 int waits_folded(const struct waits_chains *chains, waits_frame_name name, void *ctx,
 		 struct buf *out);

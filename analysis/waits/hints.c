@@ -144,10 +144,8 @@ static const char *const lock_wrappers[] = {
     "folio_lruvec_lock",
 };
 
-/*
- * Functions that want a lock themselves which only they and the like want. To write to a file
- * system takes a lock that only a freeze of the file system takes from writers.
- */
+/* Functions that want a lock themselves which only they and the like want. To write to a file
+ * system takes a lock that only a freeze of the file system takes from writers. */
 static const struct {
 	const char *prefix;
 	uint32_t hint;
@@ -205,11 +203,9 @@ static uint32_t hint_of_lock(const char *name)
 	return 0;
 }
 
-/*
- * Is a thread frozen that sleeps in this function? Cgroups of version 2, and older kernels, have no
+/* Is a thread frozen that sleeps in this function? Cgroups of version 2, and older kernels, have no
  * state of a task for that. What get_signal() itself sleeps for is the freezer, whose function may
- * be inlined.
- */
+ * be inlined. */
 static bool is_freezer(const char *name)
 {
 	return begins(name, "do_freezer_trap") || begins(name, "get_signal") ||

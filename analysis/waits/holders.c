@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Who held a lock when: whoever wakes a waiter of a lock has just released it, and had it since
- * the release before.
- */
+/* Who held a lock when: whoever wakes a waiter of a lock has just released it, and had it since
+ * the release before. */
 #include "analysis/waits/waits_impl.h"
 
 enum { RELEASES = 1 << 16 };

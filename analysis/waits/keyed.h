@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A table of fixed size, found by a 64-bit key: requests, work items, sockets, locks. A key has
- * eight places; when they are taken, the entry that was used longest ago makes room.
- */
+/* A table of fixed size, found by a 64-bit key: requests, work items, sockets, locks. A key has
+ * eight places; when they are taken, the entry that was used longest ago makes room. */
 #pragma once
 
 /* The first member of every entry. */

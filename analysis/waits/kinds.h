@@ -107,10 +107,8 @@ enum cause_kind {
 	CAUSE_UNMEASURED,
 	CAUSE_UNKNOWN,
 	CAUSE_QUOTA, /* the CPU quota of a cgroup is used up; name: the cgroup */
-	/*
-	 * stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
-	 * thread
-	 */
+	/* stopped by a signal, a debugger or the cgroup freezer; name: the one that stopped the
+	 * thread */
 	CAUSE_STOPPED,
 	CAUSE_THROTTLED, /* too many dirty pages; name: the device */
 	/* the kernel frees memory; name: the cgroup at its limit, "" for the whole host */
@@ -193,10 +191,8 @@ enum wait_hint {
 
 /* `kernel`: functions of the kernel, a semicolon between. Done once for a stack. */
 uint32_t wait_hints(const char *kernel);
-/*
- * The same of `nr` names, innermost first (NULL: not known). *wants: the function that wants the
- * lock of HINT_LOCK; "" if that is not known.
- */
+/* The same of `nr` names, innermost first (NULL: not known). *wants: the function that wants the
+ * lock of HINT_LOCK; "" if that is not known. */
 uint32_t wait_hints_of(const char *const *names, uint32_t nr, const char **wants);
 
 struct wait_facts {
@@ -217,10 +213,8 @@ struct wait_facts {
 };
 
 enum wait_kind wait_kind_of(const struct wait_facts *f);
-/*
- * The kind of a sleep of a descent. `kernel`: as for wait_hints(). `serves`: the thread waits on
- * the serving side of a connection.
- */
+/* The kind of a sleep of a descent. `kernel`: as for wait_hints(). `serves`: the thread waits on
+ * the serving side of a connection. */
 enum wait_kind wait_kind_of_sleep(const struct rec_sleep *s, const char *kernel, bool serves);
 enum wait_kind wait_kind_of_snapshot(const struct rec_thread_snapshot *snapshot);
 /* True for calls that read: whether time in them is idle depends on what is read. */
@@ -232,11 +226,9 @@ static inline bool wait_is_deliberate(enum wait_kind kind)
 	return kind == WAIT_CLOCK;
 }
 
-/*
- * A wait timed out after `slept_ns`, and the thread waits for the same again after `gap_ns`: is
+/* A wait timed out after `slept_ns`, and the thread waits for the same again after `gap_ns`: is
  * that the same wait, which a loop begins again? Of a futex it is certain that it waits for the
- * same; between both it may have had to wait for a CPU.
- */
+ * same; between both it may have had to wait for a CPU. */
 static inline bool wait_is_begun_again(uint64_t gap_ns, uint64_t slept_ns, bool futex)
 {
 	return gap_ns <= 100000 || gap_ns <= (futex ? slept_ns : slept_ns / 10);
@@ -255,22 +247,18 @@ static inline bool wait_is_stop(enum wait_kind kind)
 	       kind == WAIT_FROZEN_FILES;
 }
 
-/*
- * Has whoever ended it held what was waited for? Locks of the kernel do not tell: a thread that
+/* Has whoever ended it held what was waited for? Locks of the kernel do not tell: a thread that
  * waits for one itself may wake the next one. Whoever thaws a file system need not have frozen it.
- * A thread of the kernel that ends a grace period only counts who is still in it.
- */
+ * A thread of the kernel that ends a grace period only counts who is still in it. */
 static inline bool wait_is_ended_by_holder(enum wait_kind kind)
 {
 	return kind != WAIT_KERNEL_LOCK && kind != WAIT_ADDRESS_SPACE && kind != WAIT_GRACE &&
 	       kind != WAIT_FLUSH && !wait_is_stop(kind);
 }
 
-/*
- * Does it pass by itself, whoever ends it? Who lets a thread go on has not kept it from running;
+/* Does it pass by itself, whoever ends it? Who lets a thread go on has not kept it from running;
  * who tells that a grace period is over has not made it longer; the timer of a retry is not what it
- * waits for.
- */
+ * waits for. */
 static inline bool wait_passes_by_itself(enum wait_kind kind)
 {
 	return wait_is_stop(kind) || kind == WAIT_GRACE || wait_is_retry(kind);
@@ -290,10 +278,8 @@ static inline bool wait_is_lock(enum wait_kind kind)
 	       kind == WAIT_FILE_LOCK || kind == WAIT_FILE_LOCK_POLLED;
 }
 
-/*
- * Is the thread kept from going on with its work, until there is room or a lock is free? Whatever
- * those that it waits for do, it is not idle; and each time that it is woken, it may get some.
- */
+/* Is the thread kept from going on with its work, until there is room or a lock is free? Whatever
+ * those that it waits for do, it is not idle; and each time that it is woken, it may get some. */
 static inline bool wait_is_blocked(enum wait_kind kind)
 {
 	return wait_is_lock(kind) || kind == WAIT_PIPE_FULL || kind == WAIT_FIFO_READER ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Queues (pipes, sockets) that make their users wait: a full one its producer until the consumer
- * reads (back-pressure), an empty one its consumer until the producer writes. Of the newest window.
- */
+/* Queues (pipes, sockets) that make their users wait: a full one its producer until the consumer
+ * reads (back-pressure), an empty one its consumer until the producer writes. Of the newest
+ * window. */
 #pragma once
 
 #include "analysis/waits/waits.h"

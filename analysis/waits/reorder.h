@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Puts the records of all CPUs into the order of their times. The records of one CPU arrive in
- * order; an event leaves once another one was seen that is 20 ms younger, or when it must.
- */
+/* Puts the records of all CPUs into the order of their times. The records of one CPU arrive in
+ * order; an event leaves once another one was seen that is 20 ms younger, or when it must. */
 #pragma once
 
 #include "analysis/session/record.h"
@@ -38,10 +36,8 @@ struct reorder;
 struct reorder *reorder_new(uint32_t max);
 void reorder_free(struct reorder *r);
 
-/*
- * Takes an event and fills its `lost` from the sequence of its CPU. An event that is older than
- * one of its CPU before it gets that one's time: 1 is returned. Else 0, -ENOMEM, -ERANGE (cpu).
- */
+/* Takes an event and fills its `lost` from the sequence of its CPU. An event that is older than
+ * one of its CPU before it gets that one's time: 1 is returned. Else 0, -ENOMEM, -ERANGE (cpu). */
 int reorder_put(struct reorder *r, struct wait_event *event);
 /* The next event in order; `all`: also those for which an older one might still come. */
 bool reorder_get(struct reorder *r, bool all, struct wait_event *out);

@@ -127,12 +127,10 @@ static void request_count(struct chain_walker *k, uint32_t parent, const struct 
 		request_sums_add(&k->w->chains->nodes[node].requests, &one);
 }
 
-/*
- * Count the request that ended the sleep `s`, and the others that its task had submitted itself and
+/* Count the request that ended the sleep `s`, and the others that its task had submitted itself and
  * that completed since it slept last: it may have waited for all of them. Only those that completed
  * in (lo, hi], or before the sleep, because a sleep may be told in parts. Returns the kind of the
- * request that ended it; 0: not known.
- */
+ * request that ended it; 0: not known. */
 static uint32_t requests_count(struct chain_walker *k, uint32_t parent, const struct segment *s,
 			       const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {

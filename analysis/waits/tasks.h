@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The tasks that records name, each by tid and start time, with what it does now. For the files of
- * analysis/waits only.
- */
+/* The tasks that records name, each by tid and start time, with what it does now. For the files of
+ * analysis/waits only. */
 #pragma once
 
 #include "analysis/waits/kinds.h"

@@ -250,10 +250,8 @@ uint32_t waits_lane_wakers(const struct waits *w, const struct waits_lane *lane,
 	return n;
 }
 
-/*
- * The chains of another task are told into a tree of their own. What telling changes beside the
- * tree is put back afterwards.
- */
+/* The chains of another task are told into a tree of their own. What telling changes beside the
+ * tree is put back afterwards. */
 struct kept_chains {
 	struct chains *chains;
 	struct waits_stats stats;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Stacks by their numbers (REC_TRACE). Bounded: the one that came first makes room. Sampled stacks
- * (TRACE_SAMPLED) through the same functions are kept once.
- */
+/* Stacks by their numbers (REC_TRACE). Bounded: the one that came first makes room. Sampled stacks
+ * (TRACE_SAMPLED) through the same functions are kept once. */
 #pragma once
 
 #include "analysis/session/record.h"

@@ -57,10 +57,8 @@ int waits_feed(struct waits *w, const struct record *rec);
 /* Take into account what has arrived, though older records might still come. */
 void waits_flush(struct waits *w);
 
-/*
- * From now on only these threads of the targets have chains, are accounted for, and can be the end
- * of the critical path; `nr` 0: all. Returns 0 or -ENOMEM.
- */
+/* From now on only these threads of the targets have chains, are accounted for, and can be the end
+ * of the critical path; `nr` 0: all. Returns 0 or -ENOMEM. */
 int waits_choose(struct waits *w, const struct rec_chosen *chosen, uint32_t nr);
 
 struct waits_stats {
@@ -203,20 +201,16 @@ struct waits_chains {
 /* A copy of what is known now; its pointers are valid until the next record. 0 or -ENOMEM. */
 int waits_chains(const struct waits *w, struct waits_chains *out);
 void waits_chains_release(struct waits_chains *c);
-/*
- * Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
+/* Join tasks that are alike: if at least WAITS_ALIKE tasks of the same name stand below one layer,
  * those that did the same become one layer. `outermost`: whether threads of a process, of one name,
  * that did the same become one outermost layer, too, whose tid is the pid. Waits in one system call
  * that differ only in the stack of the kernel, which no text shows, become one layer, too; and so
  * do waits whose call path is not known with the same ones that have it, if nearly all of these
- * have one. 0, or -ENOMEM: nothing has changed.
- */
+ * have one. 0, or -ENOMEM: nothing has changed. */
 int waits_chains_join(struct waits_chains *c, enum waits_group outermost);
-/*
- * A copy for a sentence, which shows no stacks: alike tasks are joined as above, and all runs of a
+/* A copy for a sentence, which shows no stacks: alike tasks are joined as above, and all runs of a
  * task below one layer are one, and so are its waits for the same, whether they were in vain or
- * not. 0, or -ENOMEM: *out is empty. Release it.
- */
+ * not. 0, or -ENOMEM: *out is empty. Release it. */
 int waits_chains_outline(const struct waits_chains *c, enum waits_group outermost,
 			 struct waits_chains *out);
 

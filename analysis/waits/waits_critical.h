@@ -31,10 +31,8 @@ struct waits_critical {
 	uint32_t nr_warnings;
 	char warning[WAITS_WARNINGS][WAITS_WARNING];
 };
-/*
- * The path that ends at the task `tid` that started at `start_ns`; tid 0: at the target whose path
- * is longest. 0 or -ENOMEM; -ENOENT: no such task, or no critical path is kept.
- */
+/* The path that ends at the task `tid` that started at `start_ns`; tid 0: at the target whose path
+ * is longest. 0 or -ENOMEM; -ENOENT: no such task, or no critical path is kept. */
 int waits_critical(struct waits *w, uint32_t tid, uint64_t start_ns, struct waits_critical *out);
 void waits_critical_release(struct waits_critical *c);
 
@@ -47,10 +45,8 @@ struct waits_machine {
 uint32_t waits_machines(const struct waits *w, const struct waits_critical *c,
 			struct waits_machine *out, uint32_t max);
 
-/*
- * One call: back from its return, always along the last arrival, to its entry; times are added to
+/* One call: back from its return, always along the last arrival, to its entry; times are added to
  * `sum`, which begins as zero and is released by critical_path_release(). Returns 1 if it was
- * added, 0 if the call lies beyond what is remembered, -ENOMEM.
- */
+ * added, 0 if the call lies beyond what is remembered, -ENOMEM. */
 int waits_call_path(struct waits *w, uint32_t tid, uint64_t start_ns, uint64_t entry_ns,
 		    uint64_t return_ns, struct critical_path *sum);

@@ -14,10 +14,8 @@
 #define BRIEF_RUN_NS 100000ull	 /* between sleeps that are one */
 
 enum { MAX_CPUS = 1024, MAX_DEPTH = 32, MAX_STEPS = 100000, NO_NAME = 4096, GAPS = 64 };
-/*
- * Each record pays for a few steps of walks. If chains of a load need many more, as those of a
- * thousand threads that queue for one lock, new ones are cut off after a few steps.
- */
+/* Each record pays for a few steps of walks. If chains of a load need many more, as those of a
+ * thousand threads that queue for one lock, new ones are cut off after a few steps. */
 enum { STEPS_PER_RECORD = 32, STEPS_SAVED = 1 << 20, FEW_STEPS = 32 };
 
 struct block_request {
@@ -144,10 +142,8 @@ static inline const struct segment *segment_get(const struct waits *w, uint64_t 
 void waits_event(struct waits *w, const struct wait_event *e);
 
 /* ---- timeline.c */
-/*
- * The segments of a task from the newest to the oldest. The one that is open ends now. Set `w` and
- * `task`, and the rest to zero.
- */
+/* The segments of a task from the newest to the oldest. The one that is open ends now. Set `w` and
+ * `task`, and the rest to zero. */
 struct segment_cursor {
 	const struct waits *w;
 	const struct wait_task *task;

@@ -20,11 +20,9 @@ static uint32_t object_name(const struct waits *w, uint32_t object)
 	return object && object < w->nr_objects ? w->objects[object].name : 0;
 }
 
-/*
- * The name of what a task sleeps at, for its layer. A pipe without a path has none: the layer below
+/* The name of what a task sleeps at, for its layer. A pipe without a path has none: the layer below
  * names the process at its other end, and the number would set apart what short-lived processes do
- * alike.
- */
+ * alike. */
 static uint32_t awaited_name(const struct waits *w, uint32_t object)
 {
 	return object < w->nr_objects && w->objects[object].is_numbered ? 0
@@ -184,11 +182,9 @@ static void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, ui
 	k->depth--;
 }
 
-/*
- * A segment of a task, with who ended it. A sleep that timed out and was begun again at once is the
+/* A segment of a task, with who ended it. A sleep that timed out and was begun again at once is the
  * same wait as the next one: whoever ended that one is who was waited for. `next`: the sleep after
- * it; becomes this one.
- */
+ * it; becomes this one. */
 static struct segment with_cause(const struct waits *w, const struct segment *s,
 				 struct segment *next)
 {
@@ -306,10 +302,8 @@ static void walk_waker(struct chain_walker *k, uint32_t node, const struct segme
 	walk_next(k, node, c->task, lo, hi, has_started(k->w, s->task, c->task) ? NOTE_CHILD : 0);
 }
 
-/*
- * A lock: each time that somebody released it to a waiter ends the turn of one holder. What is
- * missing there would give one holder's turn to another.
- */
+/* A lock: each time that somebody released it to a waiter ends the turn of one holder. What is
+ * missing there would give one holder's turn to another. */
 static void walk_holders(struct chain_walker *k, uint32_t node, const struct segment *s,
 			 uint64_t lo, uint64_t hi)
 {

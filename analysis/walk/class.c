@@ -5,10 +5,8 @@
 #include "analysis/latency/threads.h"
 #include "analysis/waits/kinds.h"
 
-/*
- * If the oldest open call is at most this much younger than the session, it was already open when
- * peaktop attached.
- */
+/* If the oldest open call is at most this much younger than the session, it was already open when
+ * peaktop attached. */
 enum { ATTACH_NS = 500000000 };
 
 static enum walk_class class_of_kind(enum wait_kind kind)
@@ -20,10 +18,8 @@ static enum walk_class class_of_kind(enum wait_kind kind)
 	return classes[wait_kind_info(kind)->time];
 }
 
-/*
- * Returns true if the thread waits for one given child: the work that it has started must end. A
- * parent that waits for any of several may have nothing to do, or they do its work.
- */
+/* Returns true if the thread waits for one given child: the work that it has started must end. A
+ * parent that waits for any of several may have nothing to do, or they do its work. */
 static bool waits_for_one_child(const struct rec_thread_snapshot *snapshot)
 {
 	enum { BY_PID = 1, BY_DESCRIPTOR = 3 }; /* P_PID, P_PIDFD of waitid() */

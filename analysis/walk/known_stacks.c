@@ -57,10 +57,8 @@ static bool same_function(const struct rec_frame *a, const struct rec_frame *b)
 	return a->function || b->function ? a->function == b->function : a->offset == b->offset;
 }
 
-/*
- * True if the innermost frames of `k` are those of `l`. A function may have called the next one
- * from several places.
- */
+/* True if the innermost frames of `k` are those of `l`. A function may have called the next one
+ * from several places. */
 static bool ends_in(const struct known_stack *k, const struct rec_thread_snapshot *l)
 {
 	bool same = k->nr >= l->nr_frames;

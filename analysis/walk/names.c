@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/walk/names.h"
 
-/*
- * Returns true if the function has one of the names, exactly or followed by a character of `ends`
- * (a version or parameters).
- */
+/* Returns true if the function has one of the names, exactly or followed by a character of `ends`
+ * (a version or parameters). */
 static bool is_one_of(const char *function, const char *const *names, size_t nr, const char *ends)
 {
 	for (size_t i = 0; i < nr; i++) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The calls that are open now, from the last round of thread snapshots
+/* The calls that are open now, from the last round of thread snapshots
  * (SNAPSHOTS_FOR_OPEN), one per thread. A call that began before peaktop started is found
- * by its frame on the stack, or by the system call that the thread is in.
- */
+ * by its frame on the stack, or by the system call that the thread is in. */
 #pragma once
 
 #include "analysis/session/record.h"
@@ -14,10 +12,8 @@ struct open_calls;
 
 struct open_calls *open_calls_new(void);
 void open_calls_free(struct open_calls *o);
-/*
- * Takes REC_OPEN_ASK and REC_THREAD_SNAPSHOT, and ignores other records. The first snapshot of a
- * new round drops the older rounds. Returns 0 or -ENOMEM.
- */
+/* Takes REC_OPEN_ASK and REC_THREAD_SNAPSHOT, and ignores other records. The first snapshot of a
+ * new round drops the older rounds. Returns 0 or -ENOMEM. */
 int open_calls_feed(struct open_calls *o, const struct record *rec);
 uint32_t open_calls_round(const struct open_calls *o);
 /* The REC_OPEN_ASK of the stream; NULL: none was asked for. */
@@ -32,10 +28,8 @@ struct open_ask {
 	const char *syscall;	  /* NULL: not a system call */
 };
 
-/*
- * Returns true if the thread is in such a call. *frame is the index of the outermost frame of the
- * function; nr_frames for a system call.
- */
+/* Returns true if the thread is in such a call. *frame is the index of the outermost frame of the
+ * function; nr_frames for a system call. */
 bool open_matches(const struct rec_thread_snapshot *snapshot, const struct open_ask *ask,
 		  uint32_t *frame);
 /* Returns true if it is not known whether the thread is in such a call: its stack is incomplete. */

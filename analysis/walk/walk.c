@@ -380,10 +380,8 @@ static void take_thread(struct walk *w, const struct rec_thread *t)
 	}
 }
 
-/*
- * True if nearly all of the work is one wait. Waits are few, but their whole time is known, unlike
- * that of CPU samples.
- */
+/* True if nearly all of the work is one wait. Waits are few, but their whole time is known, unlike
+ * that of CPU samples. */
 static bool is_one_wait(const struct walk_result *r)
 {
 	const struct walk_path *p = &r->paths[0];

@@ -46,11 +46,9 @@ struct walk;
 struct walk *walk_new(void);
 void walk_free(struct walk *w);
 
-/*
- * Takes REC_WALK, REC_THREAD_SNAPSHOT of a walk, REC_THREAD and REC_TARGET_END; ignores other
+/* Takes REC_WALK, REC_THREAD_SNAPSHOT of a walk, REC_THREAD and REC_TARGET_END; ignores other
  * records. Returns 0, -EINVAL (options out of range), -ENOMEM, or -ENOSPC (the tree is full; the
- * shares of its nodes stay right).
- */
+ * shares of its nodes stay right). */
 int walk_feed(struct walk *w, const struct record *rec);
 
 bool walk_asked(const struct walk *w);
@@ -138,10 +136,8 @@ struct walk_result {
 	uint32_t left_out;	    /* threads that were not looked at */
 	double span_ns;		    /* for which the threads were watched */
 	double share[WALK_CLASSES]; /* shares of total_ns */
-	/*
-	 * shares of the time: of threads at the same places as many others, whose stacks tell it;
-	 * of threads that were left out
-	 */
+	/* shares of the time: of threads at the same places as many others, whose stacks tell it;
+	 * of threads that were left out */
 	double joined, not_seen;
 	/* share of total_ns spent waiting for a CPU; included in the work */
 	double runqueue;
@@ -158,11 +154,9 @@ struct walk_result {
 	double explained;
 	bool settled, target_ended, depth_reached;
 	unsigned int nr_paths;
-	/*
-	 * First the paths of class `lead`, then those of the other classes, each by share. A wait
+	/* First the paths of class `lead`, then those of the other classes, each by share. A wait
 	 * for a CPU comes behind all other paths of the work, because the host causes it and not
-	 * the program.
-	 */
+	 * the program. */
 	struct walk_path *paths;
 	unsigned int nr_nodes;
 	struct walk_node *nodes; /* parents before children; [0] is the process */
@@ -170,20 +164,14 @@ struct walk_result {
 
 /* What names tell about functions. */
 struct walk_functions {
-	/*
-	 * True for functions that only start a program or a thread. They are not roots: the walk
-	 * skips them at the top of the tree.
-	 */
+	/* True for functions that only start a program or a thread. They are not roots: the walk
+	 * skips them at the top of the tree. */
 	bool (*starts)(void *ctx, struct rec_code function);
-	/*
-	 * True for functions that take a lock when they call `callee` (module 0: the system call
-	 * itself). A wait there is work and not idle, whatever the system call.
-	 */
+	/* True for functions that take a lock when they call `callee` (module 0: the system call
+	 * itself). A wait there is work and not idle, whatever the system call. */
 	bool (*locks)(void *ctx, struct rec_code function, struct rec_code callee);
-	/*
-	 * True for functions that look for a coroutine to run. A thread that waits there says
-	 * nothing about what the coroutines wait for.
-	 */
+	/* True for functions that look for a coroutine to run. A thread that waits there says
+	 * nothing about what the coroutines wait for. */
 	bool (*schedules)(void *ctx, struct rec_code function);
 	void *ctx;
 };
@@ -197,10 +185,8 @@ bool walk_is_same_call(const struct walk_result *r, const struct walk_path *p,
 /* The path with most of the timed sleep, if the answer begins with something else although most
  * of all time, or of the time of a process's first thread, is timed sleep; else NULL. */
 const struct walk_path *walk_main_sleep(const struct walk_result *r);
-/*
- * Returns true if the answer is "idle", but half of a thread's time or more is in waits that may be
- * part of a request.
- */
+/* Returns true if the answer is "idle", but half of a thread's time or more is in waits that may be
+ * part of a request. */
 bool walk_unsure(const struct walk_result *r);
 /* The path with most of such waits, if the answer begins with a wait that is surely idle; else
  * NULL. */

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Finds the waits for another thread that are part of a request. A thread that waits for a lock
+/* Finds the waits for another thread that are part of a request. A thread that waits for a lock
  * through a condition variable sleeps in the same system call as a thread that waits for its next
  * request. The place in the call tree tells them apart: a thread is idle in its own loop, beside
  * the function that does most of its work. A wait below that function, or below a function that
  * takes a lock, blocks a request. So does a wait for events that no client can end, if the thread
- * waits for its clients elsewhere.
- */
+ * waits for its clients elsewhere. */
 
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
 enum {
 	MIN_RUNS = 15, /* CPU snapshots needed to see where the threads of a pool work */
-	/*
-	 * a function with this percentage of a thread's time is its loop, or a caller of the loop
-	 */
+	/* a function with this percentage of a thread's time is its loop, or a caller of the
+	 * loop */
 	LOOP_PERCENT = 97,
-	/*
-	 * A thread's own loop seldom lies below more functions than this. Pools that wait for a
-	 * condition may lie deeper in managed runtimes.
-	 */
+	/* A thread's own loop seldom lies below more functions than this. Pools that wait for a
+	 * condition may lie deeper in managed runtimes. */
 	LOOP_DEPTH = 8,
 	POOL_DEPTH = 12,
 	/* a function below the loop with this percentage of the CPU time handles requests */
@@ -60,10 +55,8 @@ static uint64_t ran_in(const struct walk_thread *t, uint32_t node)
 	return 0;
 }
 
-/*
- * Returns the outermost frame of a stack. All complete stacks of a thread have the same one; those
- * that were cut below it cannot tell where the thread's loop is.
- */
+/* Returns the outermost frame of a stack. All complete stacks of a thread have the same one; those
+ * that were cut below it cannot tell where the thread's loop is. */
 static uint32_t outermost(const struct walk *w, uint32_t node)
 {
 	while (node && w->nodes[node].parent)
@@ -71,10 +64,8 @@ static uint32_t outermost(const struct walk *w, uint32_t node)
 	return node;
 }
 
-/*
- * CPU time of threads: of all their code, of the function that has their loop without its callees,
- * of the function below it that leads to a wait, and of the wait itself.
- */
+/* CPU time of threads: of all their code, of the function that has their loop without its callees,
+ * of the function below it that leads to a wait, and of the wait itself. */
 struct running {
 	uint64_t all, loop, handler, wait;
 	uint32_t snapshots;
@@ -123,10 +114,8 @@ static struct running running_around(const struct walk *w, uint32_t node)
 	return sum;
 }
 
-/*
- * Returns true if the wait lies below a function that does most of the work of the threads that
- * wait there, apart from the wait itself.
- */
+/* Returns true if the wait lies below a function that does most of the work of the threads that
+ * wait there, apart from the wait itself. */
 static bool is_in_request(const struct walk *w, uint32_t node)
 {
 	struct running sum = running_around(w, node);
@@ -135,10 +124,8 @@ static bool is_in_request(const struct walk *w, uint32_t node)
 	       (sum.handler - sum.wait) * 100 >= sum.all * WORK_PERCENT;
 }
 
-/*
- * Returns true if the function that has the loop does most of the work itself, as interpreters do.
- * Then the place of the wait says nothing about it.
- */
+/* Returns true if the function that has the loop does most of the work itself, as interpreters do.
+ * Then the place of the wait says nothing about it. */
 static bool is_in_working_loop(const struct walk *w, uint32_t node)
 {
 	struct running sum = running_around(w, node);
@@ -156,12 +143,10 @@ static unsigned int functions_below(const struct walk *w, uint32_t node, uint32_
 	return n;
 }
 
-/*
- * Returns true if the thread waits for its clients elsewhere, below one of the functions that lead
+/* Returns true if the thread waits for its clients elsewhere, below one of the functions that lead
  * to this wait, which no client can end: then this wait is part of a request. A wait for a
  * condition must lie deep below that function: a scheduler of coroutines waits for clients and for
- * work.
- */
+ * work. */
 static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
 			     const struct walk_leaf *l)
 {
@@ -179,11 +164,9 @@ static bool serves_elsewhere(const struct walk *w, const struct walk_thread *t,
 	return false;
 }
 
-/*
- * Returns true if the thread's loop is paced by sleeping on purpose, and this wait lies further
+/* Returns true if the thread's loop is paced by sleeping on purpose, and this wait lies further
  * below the loop than that sleep: the loop itself is not idle here. A sleep that lies deeper than
- * the wait is part of a request.
- */
+ * the wait is part of a request. */
 static bool is_in_paced_loop(const struct walk *w, const struct walk_thread *t,
 			     const struct walk_leaf *l)
 {
@@ -273,13 +256,11 @@ static struct judged_time judged_of_call(const struct walk_making *m, const stru
 	return sum;
 }
 
-/*
- * Returns true if the wait need not be the idleness of the thread: it is in a paced loop, or in a
+/* Returns true if the wait need not be the idleness of the thread: it is in a paced loop, or in a
  * loop that does the work itself; is for children, which may do the thread's work, for a FIFO that
  * nobody opens, for an io_uring, or for a semaphore, which may be used as a lock; mostly lasts
  * while a client is not answered; or lies so deep that it need not be the thread's own loop. A
- * stack that ends early does not tell how deep.
- */
+ * stack that ends early does not tell how deep. */
 static bool is_unsure(const struct walk_making *m, const struct walk_thread *t,
 		      const struct walk_leaf *l)
 {
@@ -409,10 +390,8 @@ static void judge_by_callers(struct walk_making *m, const struct walk_thread *t,
 		m->unsure_ns += l->idle_ns;
 }
 
-/*
- * Of waits whose callers are not known the same part is blocked as of the thread's other waits in
- * this system call.
- */
+/* Of waits whose callers are not known the same part is blocked as of the thread's other waits in
+ * this system call. */
 static void judge_by_others(struct walk_making *m, const struct walk_thread *t,
 			    const struct walk_leaf *l)
 {

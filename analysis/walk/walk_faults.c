@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Page faults among the CPU time. Where a hypervisor handles a part of each fault, stack samples
+/* Page faults among the CPU time. Where a hypervisor handles a part of each fault, stack samples
  * attribute this part to the instruction that touched the page, as if the program computed. The
- * kernel counts the faults of each thread, and the collector has measured what a fault takes here.
- */
+ * kernel counts the faults of each thread, and the collector has measured what a fault takes
+ * here. */
 #include <math.h>
 
 #include "analysis/base/format.h"
@@ -81,12 +80,10 @@ static void faulting_add(struct faulting *sum, const struct faulting *f)
 	sum->snapshots += f->snapshots;
 }
 
-/*
- * Returns how much of the time of the node itself `faults` take that samples did not find, if they
+/* Returns how much of the time of the node itself `faults` take that samples did not find, if they
  * take this much of all the CPU time. Those that samples found tell where the others happen; if
  * there are too few, as many belong to the node as other code leaves over (`least`), or as it has
- * room for.
- */
+ * room for. */
 static double unseen_here(const struct faulting *f, double faults, bool least)
 {
 	double unseen = faults - f->seen, other = f->all - f->seen - f->node;

@@ -4,10 +4,8 @@
 #include "analysis/base/array.h"
 #include "analysis/walk/walk_tree.h"
 
-/*
- * The share of the work that the largest path must hold to be reported as a path, alone or
- * beside many others.
- */
+/* The share of the work that the largest path must hold to be reported as a path, alone or
+ * beside many others. */
 #define PATH_LEAST 0.1
 #define PATH_LEAST_OF_MANY 0.2
 #define TRUNK_LEAST 0.5 /* a function with a smaller share is not part of the common path */
@@ -39,10 +37,8 @@ static int time_order(const void *a, const void *b)
 	return descending(x->ns, y->ns) ?: key_order(a, b);
 }
 
-/*
- * The node to which a node's own time is attributed: in the kernel the system call, the
- * page fault or the interrupt.
- */
+/* The node to which a node's own time is attributed: in the kernel the system call, the
+ * page fault or the interrupt. */
 static uint32_t attributed_to(const struct walk *w, uint32_t i)
 {
 	while (w->nodes[i].kind == WALK_KERNEL && w->nodes[i].parent &&
@@ -52,10 +48,8 @@ static uint32_t attributed_to(const struct walk *w, uint32_t i)
 	return i;
 }
 
-/*
- * Collects the own time of each function over all paths, largest first. Returns the number of
- * functions.
- */
+/* Collects the own time of each function over all paths, largest first. Returns the number of
+ * functions. */
 static uint32_t keys_collect(const struct walk_making *m, struct top_key *keys)
 {
 	const struct walk *w = m->w;
@@ -129,10 +123,8 @@ static uint32_t heaviest_child(struct walk_making *m, uint32_t at, unsigned int 
 	return best;
 }
 
-/*
- * Sets m->chain to the path from the root to the last node with the bulk of the work. Returns its
- * length: at least one frame if there is any work.
- */
+/* Sets m->chain to the path from the root to the last node with the bulk of the work. Returns its
+ * length: at least one frame if there is any work. */
 static unsigned int trunk(struct walk_making *m, double work_ns, double *held)
 {
 	unsigned int depth = 0;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Paths into the kernel. One system call waits at many places of the kernel for the same thing: an
+/* Paths into the kernel. One system call waits at many places of the kernel for the same thing: an
  * fsync() waits for the writeback, for the journal and for the device's cache. Each place alone
- * looks small, so the time below a system call is divided by its causes and not by its places.
- */
+ * looks small, so the time below a system call is divided by its causes and not by its places. */
 
 #include "analysis/walk/walk_tree.h"
 

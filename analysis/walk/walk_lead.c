@@ -11,11 +11,9 @@
 /* The same unit: so much sleep paces threads that wait for each other for as much time. */
 #define PACED_LEAST 0.5
 
-/*
- * Returns the time, ns, in which threads waited for other threads of a program that nobody outside
+/* Returns the time, ns, in which threads waited for other threads of a program that nobody outside
  * gives work to: no thread waits for clients, and none has left another wait that something outside
- * ends. Waits that no thread has left do not count: nobody had work for these threads.
- */
+ * ends. Waits that no thread has left do not count: nobody had work for these threads. */
 static uint64_t waits_inside(const struct walk_making *m)
 {
 	const struct walk *w = m->w;
@@ -40,10 +38,8 @@ static uint64_t waits_inside(const struct walk_making *m)
 	return ns;
 }
 
-/*
- * Returns true if the threads of a program only wait for each other, while one of them sleeps: they
- * are not idle, they wait for the one that sleeps. `span`: the time of one thread, ns.
- */
+/* Returns true if the threads of a program only wait for each other, while one of them sleeps: they
+ * are not idle, they wait for the one that sleeps. `span`: the time of one thread, ns. */
 static bool is_paced_by_sleep(const struct walk_making *m, double span)
 {
 	return m->r->share[WALK_SLEEP] * m->total >= PACED_LEAST * span &&
@@ -59,10 +55,8 @@ void walk_rank_classes(struct walk_making *m, double span, unsigned int rank[WAL
 	bool busy =
 	    r->busy - queued >= BUSY_LEAST || queued >= QUEUED_LEAST || share[WALK_WORK] >= 0.5;
 
-	/*
-	 * A timed sleep is what the program asked for: it leads only if the program neither works
-	 * nor waits for anything.
-	 */
+	/* A timed sleep is what the program asked for: it leads only if the program neither works
+	 * nor waits for anything. */
 	if (busy)
 		r->lead = WALK_WORK;
 	else

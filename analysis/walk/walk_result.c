@@ -114,10 +114,8 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 		p->cause.kind = CAUSE_UNMEASURED;
 	} else if (top) {
 		p->cause = *top;
-		/*
-		 * a lock made of a condition variable, or of something else for which the kernel
-		 * knows no holder
-		 */
+		/* a lock made of a condition variable, or of something else for which the kernel
+		 * knows no holder */
 		if (m->class == WALK_WORK && p->cause.kind >= CAUSE_TIMEOUT &&
 		    p->cause.kind <= CAUSE_UNKNOWN && walk_is_in_lock(m, index))
 			p->cause.kind = CAUSE_LOCK;
@@ -132,10 +130,8 @@ struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned 
 	return p;
 }
 
-/*
- * True if the function only starts other code. A function without a name is recognised by
- * its only callee.
- */
+/* True if the function only starts other code. A function without a name is recognised by
+ * its only callee. */
 bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth)
 {
 	const struct walk_tree_node *only = n->first != NO_NODE ? &m->w->nodes[n->first] : NULL;
@@ -150,10 +146,8 @@ bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, 
 	       names->starts(names->ctx, only->function);
 }
 
-/*
- * Returns the largest time among a node itself and its children. Roots below functions that only
- * start things count as children.
- */
+/* Returns the largest time among a node itself and its children. Roots below functions that only
+ * start things count as children. */
 static double largest(const struct walk_making *m, uint32_t index, unsigned int depth)
 {
 	const struct walk_tree_node *n = &m->w->nodes[index];
@@ -170,10 +164,8 @@ static double largest(const struct walk_making *m, uint32_t index, unsigned int 
 	return most;
 }
 
-/*
- * If the node is the scheduler of coroutines, adds one path for all idle waits below it, which
- * differ by chance, and returns true.
- */
+/* If the node is the scheduler of coroutines, adds one path for all idle waits below it, which
+ * differ by chance, and returns true. */
 static bool path_scheduler(struct walk_making *m, uint32_t index, unsigned int depth, double ns)
 {
 	struct walk_path *p;
@@ -208,10 +200,8 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 			follow(m, i, depth, least);
 			continue;
 		}
-		/*
-		 * Report the wait of the first thread even if many other threads wait, and what one
-		 * thread does all the time even if a crowd does something else.
-		 */
+		/* Report the wait of the first thread even if many other threads wait, and what one
+		 * thread does all the time even if a crowd does something else. */
 		if (ns <= 0 || (ns < least && ns < m->apart_ns &&
 				!(m->class == WALK_IDLE && !depth && of_main_thread(child) > 0.5)))
 			continue;
@@ -230,10 +220,8 @@ static void follow(struct walk_making *m, uint32_t index, unsigned int depth, do
 		walk_path_end(m, index, depth, beyond, true);
 }
 
-/*
- * If a program only waits, the wait of its first thread is reported first, before those of threads
- * apart from a crowd, and these before a thread pool.
- */
+/* If a program only waits, the wait of its first thread is reported first, before those of threads
+ * apart from a crowd, and these before a thread pool. */
 static bool is_of_main_thread(const struct walk_path *p)
 {
 	return p->class == WALK_IDLE && p->main_thread > 0.5;

@@ -58,10 +58,8 @@ static bool waits_without_end(const struct rec_thread_snapshot *snapshot)
 	return strcmp(call, "epoll_pwait2") ? (int32_t)snapshot->args[3] < 0 : !snapshot->args[3];
 }
 
-/*
- * Returns true if only a thread of the same process can end the wait: not what also ends by itself
- * after a time, nor what the kernel ends, as it does for inotify.
- */
+/* Returns true if only a thread of the same process can end the wait: not what also ends by itself
+ * after a time, nor what the kernel ends, as it does for inotify. */
 static bool ends_inside(const struct rec_thread_snapshot *snapshot, enum wait_kind kind)
 {
 	const struct rec_sleep *s = &snapshot->sleep;

@@ -90,10 +90,8 @@ struct walk_making {
 	const struct walk *w;
 	struct walk_result *r;
 	const struct walk_functions *functions;
-	/*
-	 * For each node, with and without callees: time of waits that look idle but are part of a
-	 * request.
-	 */
+	/* For each node, with and without callees: time of waits that look idle but are part of a
+	 * request. */
 	uint64_t *blocked, *blocked_own;
 	uint64_t unsure_ns; /* of waits that may be part of a request */
 	double scale, total;
@@ -104,28 +102,21 @@ struct walk_making {
 	bool failed;
 };
 
-/*
- * Returns the time of a class in a node, ns: with its callees (inclusive), or without them (own).
- */
+/* Returns the time of a class in a node, ns: with its callees (inclusive), or without them
+ * (own). */
 double walk_inclusive(const struct walk_making *m, const struct walk_tree_node *n,
 		      enum walk_class class);
 double walk_own(const struct walk_making *m, const struct walk_tree_node *n, enum walk_class class);
-/*
- * walk_threads.c: walk_note_thread() adds one snapshot, walk_note_times() the times of a thread
- * that has snapshots.
- */
+/* walk_threads.c: walk_note_thread() adds one snapshot, walk_note_times() the times of a thread
+ * that has snapshots. */
 void walk_note_thread(struct walk *w, const struct rec_thread_snapshot *snapshot,
 		      enum walk_class class, uint32_t node);
 void walk_note_times(struct walk *w, const struct rec_thread *thread);
-/*
- * walk_blocked.c: walk_judge_waits() finds the waits that are part of a request; it returns 0, or
- * -1 if out of memory. walk_judge_end() releases its arrays.
- */
+/* walk_blocked.c: walk_judge_waits() finds the waits that are part of a request; it returns 0, or
+ * -1 if out of memory. walk_judge_end() releases its arrays. */
 int walk_judge_waits(struct walk_making *m);
-/*
- * Returns true if a wait that looks idle may be part of a request: no client can end it, and it
- * lies so deep below the start of the thread that it need not be the thread's own loop.
- */
+/* Returns true if a wait that looks idle may be part of a request: no client can end it, and it
+ * lies so deep below the start of the thread that it need not be the thread's own loop. */
 bool walk_is_unsure(const struct walk_making *m, uint32_t node);
 /* Returns true if only a thread of the same process can end the waits there. */
 bool walk_is_inside(const struct walk_making *m, uint32_t node);
@@ -138,27 +129,19 @@ bool walk_is_scheduler(const struct walk_making *m, uint32_t node);
 void walk_judge_end(struct walk_making *m);
 /* walk_groups.c: joins threads of the same role, and fills in what they did. */
 void walk_group_threads(struct walk_making *m);
-/*
- * walk_faults.c: walk_count_faults() fills in the part of the CPU time that page faults take.
+/* walk_faults.c: walk_count_faults() fills in the part of the CPU time that page faults take.
  * walk_judge_faults() makes them the cause of the path of a node whose own code ran, or puts that
- * path in doubt, if they take most of its time.
- */
+ * path in doubt, if they take most of its time. */
 void walk_count_faults(struct walk_making *m);
 void walk_judge_faults(const struct walk_making *m, uint32_t node, struct walk_path *p);
-/*
- * walk_lead.c: decides which class of time the answer begins with (m->r->lead), and the order of
- * the others. `span`: the time of one thread, ns.
- */
+/* walk_lead.c: decides which class of time the answer begins with (m->r->lead), and the order of
+ * the others. `span`: the time of one thread, ns. */
 void walk_rank_classes(struct walk_making *m, double span, unsigned int rank[WALK_CLASSES]);
-/*
- * Adds a path with the frames m->chain[0..depth). Returns NULL if there is no room, or no memory
- * (m->failed).
- */
+/* Adds a path with the frames m->chain[0..depth). Returns NULL if there is no room, or no memory
+ * (m->failed). */
 struct walk_path *walk_path_new(struct walk_making *m, unsigned int depth);
-/*
- * The same for the time `ns` that ends at the node `index`, with the cause of that node; `cut`: it
- * goes on below, beyond the maximum depth.
- */
+/* The same for the time `ns` that ends at the node `index`, with the cause of that node; `cut`: it
+ * goes on below, beyond the maximum depth. */
 struct walk_path *walk_path_end(struct walk_making *m, uint32_t index, unsigned int depth,
 				double ns, bool cut);
 /* Returns the causes of the time of a node itself, or the heaviest of them. */
@@ -166,28 +149,20 @@ const struct cause_tally *walk_own_causes(const struct walk_making *m,
 					  const struct walk_tree_node *n);
 const struct cause *walk_own_cause(const struct walk_making *m, const struct walk_tree_node *n);
 enum { WALK_MIN_SNAPSHOTS = 2 /* a single snapshot may be chance */ };
-/*
- * walk_kernel.c: if the node `root` is a system call or another entry into the kernel, adds the
+/* walk_kernel.c: if the node `root` is a system call or another entry into the kernel, adds the
  * paths that end below it, after m->chain[0..depth). Returns false if it is none, or there is no
- * room.
- */
+ * room. */
 bool walk_follow_kernel(struct walk_making *m, uint32_t root, unsigned int depth);
-/*
- * If the first path is a system call whose callers are not known, puts another path of the same
+/* If the first path is a system call whose callers are not known, puts another path of the same
  * call and cause before it whose callers are known: the snapshots of short sleeps often lack them.
- * The same with any path that is large enough, if the first one's cause is not known either.
- */
+ * The same with any path that is large enough, if the first one's cause is not known either. */
 void walk_prefer_callers(struct walk_result *r);
 bool walk_is_start(const struct walk_making *m, const struct walk_tree_node *n, unsigned int depth);
-/*
- * walk_flat.c: if no path of the work from index `from` on has a noteworthy share, replaces these
+/* walk_flat.c: if no path of the work from index `from` on has a noteworthy share, replaces these
  * paths by one. It ends in the last function with the bulk of the work. Also lists the functions
- * with most time of their own.
- */
+ * with most time of their own. */
 void walk_flatten(struct walk_making *m, unsigned int from);
 
-/*
- * Returns the factor by which the measured CPU time exceeds the weight of the CPU samples. Multiply
- * the weight of CPU samples by it.
- */
+/* Returns the factor by which the measured CPU time exceeds the weight of the CPU samples. Multiply
+ * the weight of CPU samples by it. */
 double walk_run_scale(const struct walk *w);

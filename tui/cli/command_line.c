@@ -327,10 +327,8 @@ static int check(const struct options *o, char *e, size_t n)
 		   ?: phases_check(o, e, n) ?: values_check(o, e, n) ?: needs_check(o, e, n);
 }
 
-/*
- * A descent decides at the end of each slice, so slices of a second would make it slow. A walk
- * prints one line of --json-lines per interval; --open has no slices.
- */
+/* A descent decides at the end of each slice, so slices of a second would make it slow. A walk
+ * prints one line of --json-lines per interval; --open has no slices. */
 static double default_interval_s(const struct options *o)
 {
 	bool walks = !o->nr_ops && o->json_lines;

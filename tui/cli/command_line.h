@@ -4,12 +4,10 @@
 
 #include "tui/engine/options.h"
 
-/*
- * Parse the command line into `o`, whose strings point into argv; what is not given is as in
+/* Parse the command line into `o`, whose strings point into argv; what is not given is as in
  * `defaults`. Returns 0, or -EINVAL with one
  * line in `error` that says what is wrong and what to do. If o->help or
- * o->version is set, that is all that was asked for: the other options were not checked.
- */
+ * o->version is set, that is all that was asked for: the other options were not checked. */
 int options_parse_from(struct options *o, const struct options *defaults, int argc, char **argv,
 		       char *error, size_t error_size);
 /* Set the built-in defaults. */
@@ -48,11 +46,9 @@ int when_check(struct options *o, char *error, size_t n);
 struct time_span {
 	uint64_t from_ns, to_ns;
 };
-/*
- * Parse --at (time_spec.c): a minute or a second, as HH:MM, HH:MM:SS, or with a date before it and
+/* Parse --at (time_spec.c): a minute or a second, as HH:MM, HH:MM:SS, or with a date before it and
  * a T or a space between. Without a date it is the last such time before `end_ns`. Local time.
- * Returns as options_parse().
- */
+ * Returns as options_parse(). */
 int time_span_parse(struct time_span *out, const char *text, uint64_t end_ns, char *error,
 		    size_t n);
 /* Check the arguments of `why`. Returns as options_parse(). */

@@ -106,11 +106,9 @@ int config_load(struct config *c, char *error, size_t error_size, char *warning,
 	return err == -ENOENT ? 0 : err;
 }
 
-/*
- * Why nothing may be written below the folder of all configurations. As root with another user's
+/* Why nothing may be written below the folder of all configurations. As root with another user's
  * HOME, that user could put a symbolic link in the way, and could not read what is written. NULL:
- * it may.
- */
+ * it may. */
 static const char *distrust_folders(const char *path)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
@@ -224,10 +222,8 @@ static int replace(const char *path, mode_t mode, const struct buf *text)
 	return 0;
 }
 
-/*
- * Lock the folder of the file: of two that change it at the same time, the second would drop what
- * the first one wrote. Returns the lock, to be closed, or -1 with the reason in *why.
- */
+/* Lock the folder of the file: of two that change it at the same time, the second would drop what
+ * the first one wrote. Returns the lock, to be closed, or -1 with the reason in *why. */
 static int lock_folder(const char *path, const char **why)
 {
 	char folder[PATH_MAX];

@@ -3,10 +3,8 @@
 
 #include "tui/cli/verbs.h"
 
-/*
- * The descent has not begun. The counts lack calls that began before peaktop: a program's main
- * loop, or a call that hangs.
- */
+/* The descent has not begun. The counts lack calls that began before peaktop: a program's main
+ * loop, or a call that hangs. */
 static void explain_no_begin(const struct descend_end *e, char *line, size_t n)
 {
 	const struct model *m = e->report.model;

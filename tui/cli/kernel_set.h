@@ -8,8 +8,6 @@ enum { KERNEL_SET_MOST = 32 };
 
 /* True for kernel:NAME with a wildcard (* or ?). */
 bool kernel_set_is(const char *text);
-/*
- * Add the functions in `symbols`, a file as /proc/kallsyms, that fit. Returns 0, or -EINVAL with
- * the reason. The texts of the OPs stay until the program ends.
- */
+/* Add the functions in `symbols`, a file as /proc/kallsyms, that fit. Returns 0, or -EINVAL with
+ * the reason. The texts of the OPs stay until the program ends. */
 int kernel_set_add(struct options *o, const char *text, const char *symbols, char *error, size_t n);

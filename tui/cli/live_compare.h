@@ -12,9 +12,7 @@ struct live_compare {
 
 /* Answers SCREEN_COMPARE: open the file. `m` is the model of the screen. */
 void live_compare_begin(struct live_compare *c, struct screen *s, const char *path);
-/*
- * Read on, for a tenth of a second; at the end show the comparison. Returns true if there was
- * something to do.
- */
+/* Read on, for a tenth of a second; at the end show the comparison. Returns true if there was
+ * something to do. */
 bool live_compare_turn(struct live_compare *c, struct screen *s, const struct model *m);
 void live_compare_release(struct live_compare *c);

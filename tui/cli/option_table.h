@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The verbs and options of the command line as data. The parser, the help texts, the man pages and
- * the shell completion are all made from these tables.
- */
+/* The verbs and options of the command line as data. The parser, the help texts, the man pages and
+ * the shell completion are all made from these tables. */
 #pragma once
 
 #include "tui/engine/options.h"

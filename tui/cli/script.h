@@ -30,11 +30,9 @@ enum { SCRIPT_MAX_BYTES = 1 << 20, SCRIPT_MAX_TICKS = 1000000 };
 
 struct script_host {
 	void *ctx;
-	/*
-	 * Feed the records up to this time of the session (UINT64_MAX: all). Returns
+	/* Feed the records up to this time of the session (UINT64_MAX: all). Returns
 	 * the time reached, in ns since its start, which is less at the end of the
-	 * session; a negative errno for a damaged one.
-	 */
+	 * session; a negative errno for a damaged one. */
 	int64_t (*advance)(void *ctx, uint64_t until_ns);
 	/* Length of a slice. */
 	uint64_t interval_ns;
@@ -42,10 +40,8 @@ struct script_host {
 	void (*action)(void *ctx, const struct screen_action *action);
 };
 
-/*
- * Run the script text[0..n) on the screen and append its output to `out`. Returns 0; 1 if an
+/* Run the script text[0..n) on the screen and append its output to `out`. Returns 0; 1 if an
  * `expect` or `reject` failed (the line and the screen are in `out`); -EINVAL for an invalid
- * command (with one line in `out`); -ENOMEM, -E2BIG, or the error of advance().
- */
+ * command (with one line in `out`); -ENOMEM, -E2BIG, or the error of advance(). */
 int script_run(const char *text, size_t n, struct screen *s, const struct script_host *host,
 	       struct buf *out);

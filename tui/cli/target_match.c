@@ -105,10 +105,8 @@ static bool part_is(struct text_part p, const char *text)
 	return p.len == strlen(text) && !memcmp(p.at, text, p.len);
 }
 
-/*
- * Take the next line "NUMBER:CONTROLLERS:PATH" of /proc/PID/cgroup. Version 2 has one line, with
- * number 0 and without controllers.
- */
+/* Take the next line "NUMBER:CONTROLLERS:PATH" of /proc/PID/cgroup. Version 2 has one line, with
+ * number 0 and without controllers. */
 static bool next_line(const char **text, struct text_part *controllers, struct text_part *path)
 {
 	while (**text) {

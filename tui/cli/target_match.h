@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which processes a name, a unit, a control group or a container means. Pure: it is given the list
- * of processes and the contents of files.
- */
+/* Which processes a name, a unit, a control group or a container means. Pure: it is given the list
+ * of processes and the contents of files. */
 #pragma once
 
 enum { TARGET_COMM = 16, TARGET_EXE = 64, CONTAINER_ID = 64 };

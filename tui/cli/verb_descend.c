@@ -117,10 +117,8 @@ static void begin_again(struct descend_run *r, uint64_t now)
 	}
 }
 
-/*
- * The descent is over. If the calls that it chose only waited for a CPU, go on to a peak, as long
- * as there is time for that. True: it goes on.
- */
+/* The descent is over. If the calls that it chose only waited for a CPU, go on to a peak, as long
+ * as there is time for that. True: it goes on. */
 static bool turn_to_peak(struct descend_run *r, uint64_t now)
 {
 	const struct rec_descent *asked = driver_asked(r->driver);

@@ -8,10 +8,8 @@
 #include "tui/engine/saved_descent.h"
 #include "tui/report/output_descend.h"
 
-/*
- * Run a descent live and print its answer; `o->ops[0]` is its function. `saved` holds a descent
- * that goes on, as saved_descent_write() wrote it, or is NULL. Returns the exit status.
- */
+/* Run a descent live and print its answer; `o->ops[0]` is its function. `saved` holds a descent
+ * that goes on, as saved_descent_write() wrote it, or is NULL. Returns the exit status. */
 int verb_descend_live(struct options *o, const struct buf *saved);
 
 /* The exit status: is there an answer, if only about a part? `command`: the target is one that

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The verb resume: go on with a saved descent. A child without privileges reads the session, before
- * the collector begins, and hands over what is needed of it (tui/engine/saved_descent.h).
- */
+/* The verb resume: go on with a saved descent. A child without privileges reads the session, before
+ * the collector begins, and hands over what is needed of it (tui/engine/saved_descent.h). */
 #include "tui/cli/verb_resume.h"
 
 #include <sys/wait.h>
@@ -15,10 +13,8 @@
 #include "tui/cli/verbs.h"
 #include "tui/engine/walker.h"
 
-/*
- * One line about a session that cannot be resumed; NULL: it can. What is intact of a damaged one is
- * enough if the descent is in it.
- */
+/* One line about a session that cannot be resumed; NULL: it can. What is intact of a damaged one is
+ * enough if the descent is in it. */
 static const char *unsuitable(struct replay *r, int *status)
 {
 	uint32_t op = driver_op(replay_driver(r));
@@ -266,11 +262,9 @@ static void question_keep(const struct options *o, const struct saved_descent *s
 	ask->start_ops = resume_start_ops(s, o);
 }
 
-/*
- * --even-if-changed: if the calls have left the saved range of latencies altogether, take the peak
+/* --even-if-changed: if the calls have left the saved range of latencies altogether, take the peak
  * that is largest now, because no call could vote otherwise. Returns 0, or -EAGAIN if that peak is
- * not known yet.
- */
+ * not known yet. */
 static int range_follow(struct model *m, const struct op *op, const struct options *o,
 			double waited_s, struct rec_descent *ask)
 {

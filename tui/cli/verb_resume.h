@@ -22,10 +22,8 @@ void resume_question(const struct saved_descent *s, struct options *o);
 /* How many calls a saved descent that has begun needs before it goes on. */
 unsigned int resume_start_ops(const struct saved_descent *s, const struct options *o);
 
-/*
- * Go on with a saved descent of operation `op`, which has been watched for `waited_s` seconds.
+/* Go on with a saved descent of operation `op`, which has been watched for `waited_s` seconds.
  * Returns 0; -EAGAIN if it is too early; -ENOEXEC, with one line in `why`, if it cannot go on with
- * this target.
- */
+ * this target. */
 int resume_begin(struct saved_descent *s, struct front *f, const struct options *o, uint32_t op,
 		 double waited_s, char why[RESUME_WHY]);

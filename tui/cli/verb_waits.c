@@ -350,10 +350,8 @@ static int options_follow(struct options *o, const struct rec_followed *f)
 	return err;
 }
 
-/*
- * Read the session, whose limits of calls hold if --of and --peak are those of its recording, or
- * are not given. Else choose the calls from the whole session, and read it once more.
- */
+/* Read the session, whose limits of calls hold if --of and --peak are those of its recording, or
+ * are not given. Else choose the calls from the whole session, and read it once more. */
 static int read_choice(struct replay **r, struct options *o, struct waits_call_choice *c)
 {
 	struct waits_config config = config_of(o);

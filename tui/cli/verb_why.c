@@ -76,10 +76,8 @@ static int read_until(struct why *w, uint64_t until_ns)
 	return err;
 }
 
-/*
- * Read what a ring has of the time of --at. Returns 1; 0 if it cannot be told where that is,
- * because the wall clock was set meanwhile; or a negative errno.
- */
+/* Read what a ring has of the time of --at. Returns 1; 0 if it cannot be told where that is,
+ * because the wall clock was set meanwhile; or a negative errno. */
 static int read_around(struct why *w)
 {
 	uint64_t ahead = slow_list_realtime_ns(w->calls.list, 0), from, begins;

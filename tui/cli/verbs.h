@@ -50,10 +50,8 @@ int verb_signals(void);
 /* Find the targets of -n and start the front. Returns 0, or an exit status after printing the
  * error. */
 int verb_start(struct front **f, struct options *o, const struct front_options *fo);
-/*
- * The event loop of the verbs that measure. It handles signals and messages and calls `turn` after
- * each front_turn().
- */
+/* The event loop of the verbs that measure. It handles signals and messages and calls `turn` after
+ * each front_turn(). */
 struct verb_loop {
 	struct front *front;
 	int signals; /* verb_signals() */
@@ -82,11 +80,9 @@ void verb_end(struct front *f);
 int verb_failure(struct front *f);
 /* front_free(); says so if the collector still removes probes. */
 void verb_free(struct front *f);
-/*
- * The deaths of processes that the user named: verb_death() appends the next one to an empty line,
+/* The deaths of processes that the user named: verb_death() appends the next one to an empty line,
  * and returns false if there is none; *next is 0 at first. verb_killed() prints all of them, and
- * returns the exit status: `status`, but not EXIT_ANSWERED if there are any.
- */
+ * returns the exit status: `status`, but not EXIT_ANSWERED if there are any. */
 bool verb_death(const struct model *m, size_t *next, struct buf *line);
 int verb_killed(const struct model *m, int status);
 /* verb_free() after the answer: with -o close the recording first, and print deaths. `err` is the

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * record --when: when the condition comes true, keep the minute before, find the cause, and say it
- * to the user, the journal and the command of --exec.
- */
+/* record --when: when the condition comes true, keep the minute before, find the cause, and say it
+ * to the user, the journal and the command of --exec. */
 #pragma once
 
 #include "tui/engine/descent_driver.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The courier: a process that does what the confined front may not do itself when `record --when`
+/* The courier: a process that does what the confined front may not do itself when `record --when`
  * has an answer. It writes lines to the journal and runs the command of --exec, as the invoking
- * user, and nothing else. It ends with the front.
- */
+ * user, and nothing else. It ends with the front. */
 #pragma once
 
 struct courier;

@@ -23,11 +23,9 @@ struct descent_driver;
 /* Callbacks into the front. */
 struct driver_host {
 	void *ctx;
-	/*
-	 * Put a record into the stream. The stream calls driver_take() with the record before
+	/* Put a record into the stream. The stream calls driver_take() with the record before
 	 * feed() returns. If driver_take() itself called feed(), the record follows when
-	 * driver_take() has returned.
-	 */
+	 * driver_take() has returned. */
 	void (*feed)(void *ctx, const struct record *rec);
 	/* Send a request to the collector. */
 	int (*request)(void *ctx, const struct record *rec);
@@ -39,10 +37,8 @@ struct driver_host {
 	void (*message)(void *ctx, const char *line);
 };
 
-/*
- * An offset with this bit stands for the callee of the call site at the offset without the
- * bit, if the callee is not a known function but has a name (an import, an IFUNC).
- */
+/* An offset with this bit stands for the callee of the call site at the offset without the
+ * bit, if the callee is not a known function but has a name (an import, an IFUNC). */
 #define DRIVER_CALLEE_OF (1ull << 63)
 
 struct driver_symbol {
@@ -53,22 +49,18 @@ struct driver_symbol {
 	struct rec_symbol *copy; /* private to descent_driver_names.c */
 };
 
-/*
- * `host` is copied; NULL for a replay, which sends no requests. Returns NULL if out of
- * memory.
- */
+/* `host` is copied; NULL for a replay, which sends no requests. Returns NULL if out of
+ * memory. */
 struct descent_driver *driver_new(const struct driver_host *host);
 void driver_free(struct descent_driver *d);
 
 /* Call this for every record of the stream that a session file can hold, in stream order. */
 void driver_take(struct descent_driver *d, const struct record *rec);
 
-/*
- * Live only, for records that need work before they enter the stream as REC_WITNESS.
+/* Live only, for records that need work before they enter the stream as REC_WITNESS.
  * driver_witness() fills in missing frames from the armed set. driver_stack() takes a stack sample
  * with its unwound frames: those from f0 inwards, or, if f0 is in the kernel, all frames, innermost
- * first. `nr` is 0 if the stack could not be unwound.
- */
+ * first. `nr` is 0 if the stack could not be unwound. */
 void driver_witness(struct descent_driver *d, const struct rec_witness *w);
 void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 		  const struct rec_frame *frames, uint32_t nr);
@@ -76,17 +68,13 @@ void driver_stack(struct descent_driver *d, const struct rec_stack *s,
 /* Begin a descent, or change the running one to another peak. 0, or -EINVAL: `ask` is out of range,
  * or this is a replay. */
 int driver_begin(struct descent_driver *d, const struct rec_descent *ask);
-/*
- * Begin the first descent of several into the parts of an operation; driver_begin() begins the
+/* Begin the first descent of several into the parts of an operation; driver_begin() begins the
  * others, each when the one before is over. Their answers are kept until another operation or range
- * is asked for. Returns as driver_begin().
- */
+ * is asked for. Returns as driver_begin(). */
 int driver_begin_parts(struct descent_driver *d, const struct rec_parts *parts,
 		       const struct rec_descent *ask);
-/*
- * Put into the stream what the user asks of operation `op`, before a descent can begin.
- * driver_question() returns what the stream has; NULL: nothing.
- */
+/* Put into the stream what the user asks of operation `op`, before a descent can begin.
+ * driver_question() returns what the stream has; NULL: nothing. */
 void driver_ask_question(struct descent_driver *d, uint32_t op, const struct descent_question *q);
 const struct rec_question *driver_question(const struct descent_driver *d);
 /* The operation of the descent, or of a question whose descent never began; 0: there is neither. */
@@ -113,21 +101,17 @@ const struct descent_armed *driver_armed(const struct descent_driver *d, uint32_
 uint32_t driver_epoch(const struct descent_driver *d);
 bool driver_over(const struct descent_driver *d);
 const struct descent *driver_descent(const struct descent_driver *d);
-/*
- * The answer as of now, with the parts that depend on names filled in. Returns 0 or -ENOMEM. Free
- * it with descent_result_release().
- */
+/* The answer as of now, with the parts that depend on names filled in. Returns 0 or -ENOMEM. Free
+ * it with descent_result_release(). */
 int driver_result(const struct descent_driver *d, struct descent_result *out);
 
 /* ---- the parts of an operation (descent_driver_parts.c) ---- */
 
 /* NULL: the present descent is not one into a part. Valid until the next record. */
 const struct rec_parts *driver_parts(const struct descent_driver *d);
-/*
- * The driver as it was at the end of the descent into part `number` (from 1), to be read only; the
+/* The driver as it was at the end of the descent into part `number` (from 1), to be read only; the
  * driver itself for the present descent. NULL: there was none into this part. Valid until the next
- * record.
- */
+ * record. */
 const struct descent_driver *driver_part(const struct descent_driver *d, uint32_t number);
 
 /* ---- names (descent_driver_names.c) ---- */
@@ -173,9 +157,7 @@ struct rec_code driver_frame_place(const struct rec_frame *f, bool innermost);
 
 /* The inlined calls at a place; NULL if not known. Valid until the next record. */
 const struct rec_inlines *driver_inlines(const struct descent_driver *d, struct rec_code place);
-/*
- * Attribute the time in the last function of a path to the functions inlined in it. Valid until the
- * next record.
- */
+/* Attribute the time in the last function of a path to the functions inlined in it. Valid until the
+ * next record. */
 void driver_narrow(const struct descent_driver *d, const struct descent_path *p,
 		   struct inlined *out);

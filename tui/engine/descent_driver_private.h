@@ -127,10 +127,8 @@ struct descent_driver {
 void callees_want(struct descent_driver *d, struct rec_code function);
 /* The call site at this place, if the call sites of its function are known. */
 const struct parsed_call_site *callees_site(const struct descent_driver *d, struct rec_code site);
-/*
- * The entry site of a function, which is requested if it is new. NULL with *wait set: the answer is
- * pending. NULL without: there is no entry site.
- */
+/* The entry site of a function, which is requested if it is new. NULL with *wait set: the answer is
+ * pending. NULL without: there is no entry site. */
 const struct rec_site *entry_want(struct descent_driver *d, struct rec_code function, bool *wait);
 void callees_release(struct descent_driver *d);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Traces waits for a few seconds after a descent that ended at a wait for another task or a device,
- * until enough calls of the peak were seen: then the answer says for whom they wait. Live only.
- */
+/* Traces waits for a few seconds after a descent that ended at a wait for another task or a device,
+ * until enough calls of the peak were seen: then the answer says for whom they wait. Live only. */
 #pragma once
 
 struct front;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Runs the descents into the parts of an operation one after the other, within one time limit. A
- * descent into one peak is the case without parts.
- */
+/* Runs the descents into the parts of an operation one after the other, within one time limit. A
+ * descent into one peak is the case without parts. */
 #pragma once
 
 #include "analysis/descent/choose.h"

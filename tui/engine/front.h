@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The front process starts the collector, drops its own privileges, feeds the stream of records to
+/* The front process starts the collector, drops its own privileges, feeds the stream of records to
  * the model and the recording, and sends the user's wishes to the collector as requests. The screen
- * and the text verbs are built on this interface.
- */
+ * and the text verbs are built on this interface. */
 #pragma once
 
 #include <poll.h>
@@ -25,10 +23,8 @@ enum exit_status {
 
 struct front;
 
-/*
- * The entry points of the collector. main passes them in, so that tui/engine does not
- * depend on collect/.
- */
+/* The entry points of the collector. main passes them in, so that tui/engine does not
+ * depend on collect/. */
 struct collector_options;
 struct collector_entry {
 	int (*run)(int fd, const struct collector_options *options);
@@ -57,19 +53,15 @@ struct front_options {
  * exit status with one line in `error`. */
 int front_unprivileged(char *error, size_t n);
 
-/*
- * Start the collector and drop privileges. Returns 0, or an exit status with one
- * line in `error`.
- */
+/* Start the collector and drop privileges. Returns 0, or an exit status with one
+ * line in `error`. */
 int front_start(struct front **out, const struct front_options *fo, char *error, size_t n);
 /* Returns the pid of a collector that still removes probes, or 0. It ends by itself. */
 pid_t front_free(struct front *f);
 
-/*
- * One turn of the event loop: wait up to `timeout_ms` for records, answers of the parser, or one of
+/* One turn of the event loop: wait up to `timeout_ms` for records, answers of the parser, or one of
  * the caller's `fds` (whose revents are set), then process all records and answers. Returns the
- * number of slices that ended, or -ENOTCONN if the stream is over.
- */
+ * number of slices that ended, or -ENOTCONN if the stream is over. */
 int front_turn(struct front *f, struct pollfd *fds, size_t nr_fds, int timeout_ms);
 
 /* Set the target that the user picked (front_options.pick). The model has it once the collector has
@@ -104,11 +96,9 @@ int front_failure(const struct front *f, const char **line);
 void front_watch(struct front *f, const struct op_spec *op);
 void front_unwatch(struct front *f, uint32_t op);
 void front_layers(struct front *f, uint32_t layers);
-/*
- * Count only the calls of this thread and of others that were chosen so (`tid` 0: of the process),
+/* Count only the calls of this thread and of others that were chosen so (`tid` 0: of the process),
  * or no longer if it was chosen already. `pid` 0: choose all threads. The profiles begin anew.
- * *all: the calls of all threads count now. Returns 0 or -E2BIG.
- */
+ * *all: the calls of all threads count now. Returns 0 or -E2BIG. */
 int front_choose(struct front *f, uint32_t pid, uint32_t tid, bool *all);
 uint32_t front_layers_now(const struct front *f);
 /* Remove and return the oldest message to the user; NULL: there is none. Valid until the next call.
@@ -131,11 +121,9 @@ struct descent_driver *front_driver(struct front *f);
  * sends files until the front has all that it asked for. */
 void front_parser_turn(struct front *f, int timeout_ms);
 
-/*
- * Request the instructions around a place (PARSE_CODE). A later front_turn() or front_parser_turn()
+/* Request the instructions around a place (PARSE_CODE). A later front_turn() or front_parser_turn()
  * calls `answer` once, with an answer that is valid only during the call. A newer request replaces
- * an unanswered one. False: the parser is not available.
- */
+ * an unanswered one. False: the parser is not available. */
 struct parsed_code;
 bool front_ask_code(struct front *f, uint32_t module, uint64_t offset,
 		    void (*answer)(void *ctx, const struct parsed_code *code), void *ctx);
@@ -148,10 +136,8 @@ bool front_modules_read(const struct front *f);
 uint32_t front_nr_modules(const struct front *f);
 /* The path of a module; NULL if the module cannot be read, or is the vDSO. */
 const char *front_module_path(const struct front *f, uint32_t module);
-/*
- * Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: the parser is
- * not available.
- */
+/* Plan some functions of a module (PARSE_COVERAGE), from `cursor` on. False: the parser is
+ * not available. */
 bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
 			const struct parser_reply *reply);
 
@@ -159,10 +145,8 @@ bool front_ask_coverage(struct front *f, uint32_t module, uint64_t cursor,
 struct walker *front_walker(struct front *f);
 /* Start or stop repeated snapshots of all threads. */
 void front_walk(struct front *f, bool stop);
-/*
- * Take a snapshot of all threads. front_snapshots_complete() returns true when all of this
- * round have arrived.
- */
+/* Take a snapshot of all threads. front_snapshots_complete() returns true when all of this
+ * round have arrived. */
 uint32_t front_take_snapshots(struct front *f, uint32_t op);
 bool front_snapshots_complete(const struct front *f, uint32_t round);
 /* The open calls according to the last round of snapshots. */
@@ -192,11 +176,9 @@ bool front_traces_pending(const struct front *f);
 /* The number of stacks that were dropped because the parser was busy. */
 uint64_t front_traces_dropped(const struct front *f);
 
-/*
- * Of a ring: copy its records since about `from_ns` to a session of its own, beside it, and append
+/* Of a ring: copy its records since about `from_ns` to a session of its own, beside it, and append
  * all later ones, until front_aside_end(). `path` gets its name: there are at most so many, and the
- * oldest is replaced. Return 0 or a negative errno; after an error there is no such session.
- */
+ * oldest is replaced. Return 0 or a negative errno; after an error there is no such session. */
 enum { FRONT_ASIDES = 20 };
 int front_aside_begin(struct front *f, uint64_t from_ns, char *path, size_t n);
 int front_aside_end(struct front *f);

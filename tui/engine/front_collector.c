@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The collector process: start it, check that it is alive, end it. The collector ends by itself
- * when its socket is closed. After REC_BYE it only serves files, until then.
- */
+/* The collector process: start it, check that it is alive, end it. The collector ends by itself
+ * when its socket is closed. After REC_BYE it only serves files, until then. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -33,10 +31,8 @@ static uint32_t layers_of(const struct front_options *fo)
 	uint32_t mask = 0;
 	bool chains;
 
-	/*
-	 * The walk and --open need neither probes nor tracepoints: they read thread states with
-	 * a BPF task iterator.
-	 */
+	/* The walk and --open need neither probes nor tracepoints: they read thread states with
+	 * a BPF task iterator. */
 	if (o->verb == VERB_DESCEND && (!o->nr_ops || o->open))
 		return 0;
 	/* traced by REQ_WAITS; of --of only the calls are wanted */
@@ -194,12 +190,10 @@ void collector_closed(struct front *f)
 			   "the collector exited unexpectedly; all probes are removed");
 }
 
-/*
- * Kills the collector if it is stopped, because it cannot end by itself then. Otherwise it ends
+/* Kills the collector if it is stopped, because it cannot end by itself then. Otherwise it ends
  * when its socket is closed, and its guard ends it if its event loop hangs. It is not killed: it
  * may be removing a probe, and in a thread that is killed the kernel gives up the removal and
- * leaves the breakpoint in the target.
- */
+ * leaves the breakpoint in the target. */
 static void kill_if_stopped(const struct front *f)
 {
 	siginfo_t stopped = {0};

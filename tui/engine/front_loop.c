@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The event loop of the front, one turn per call: process what the collector and the parser have
- * sent, then continue the watches and the thread snapshots.
- */
+/* The event loop of the front, one turn per call: process what the collector and the parser have
+ * sent, then continue the watches and the thread snapshots. */
 #include <unistd.h>
 
 #include "tui/engine/front_state.h"

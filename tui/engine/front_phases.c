@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * --begin and --end: the front watches the two operations like others and sends their numbers to
- * the collector.
- */
+/* --begin and --end: the front watches the two operations like others and sends their numbers to
+ * the collector. */
 
 #include "analysis/base/syscall_names.h"
 #include "tui/engine/front_state.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The recording of --ring, which runs for weeks and keeps slow calls: a write that fails is tried
+/* The recording of --ring, which runs for weeks and keeps slow calls: a write that fails is tried
  * again with the next record, and the wall clock is compared with the monotonic one, because it may
- * be set meanwhile.
- */
+ * be set meanwhile. */
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"

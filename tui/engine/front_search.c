@@ -70,10 +70,8 @@ static void ask_nearest(struct front *f)
 {
 	struct front_search *s = &f->search;
 	const struct parser_reply reply = {answered, f, s->number};
-	/*
-	 * PARSE_NEAREST ranks by similarity, which suits a user who types a name; PARSE_LIST sorts
-	 * by address.
-	 */
+	/* PARSE_NEAREST ranks by similarity, which suits a user who types a name; PARSE_LIST sorts
+	 * by address. */
 	struct parse_request req = {.text = s->text, .max = SEARCH_MAX};
 
 	if (s->text && s->text[0] && !s->asked && modules_settled(f))

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Send raw stack samples to the parser and pass the frames of its answers to the descent. The raw
- * bytes are never stored: they may hold secrets.
- */
+/* Send raw stack samples to the parser and pass the frames of its answers to the descent. The raw
+ * bytes are never stored: they may hold secrets. */
 
 #include "analysis/parser/frames.h"
 #include "analysis/session/sleep_texts.h"

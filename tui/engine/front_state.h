@@ -273,10 +273,8 @@ int refused_status(int error);
 /* Send a request to the parser. False: the request was not sent, and no answer will come. */
 bool front_ask(struct front *f, enum parse_type type, struct parse_request *req,
 	       const struct parser_reply *reply);
-/*
- * Pass a record to the model, the recording and all other consumers. If consumers are processing a
- * record now, the new record waits until they have finished.
- */
+/* Pass a record to the model, the recording and all other consumers. If consumers are processing a
+ * record now, the new record waits until they have finished. */
 void front_feed(struct front *f, const struct record *rec);
 /* The same for a note. */
 void front_note(struct front *f, enum note_level level, const char *text);
@@ -391,10 +389,8 @@ void watch_refuse(struct front *f, struct watch *w, const char *fmt, ...)
  * with an exit status, so that a typing error is not overlooked among other operations. */
 void watch_refuse_name(struct front *f, struct watch *w, int status, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/*
- * New files were mapped or the process executed a program: search again for functions that
- * were not found.
- */
+/* New files were mapped or the process executed a program: search again for functions that
+ * were not found. */
 void watches_wake(struct front *f);
 /* The file of this module was replaced: look its functions up in the new one. */
 void watches_moved(struct front *f, uint32_t module);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The stream of records. Each record that the user's operations need goes to the model, the
+/* The stream of records. Each record that the user's operations need goes to the model, the
  * recording, the descent, the walk and the list of open calls, in this order. Records about waits
- * are many: they go to the recording and the analysis of waits only.
- */
+ * are many: they go to the recording and the analysis of waits only. */
 
 #include "tui/engine/front_state.h"
 #include "tui/engine/wait_driver.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Ask the collector to trace waits, and have the parser unwind the user stacks that come with them.
- */
+/* Ask the collector to trace waits, and have the parser unwind the user stacks that come with
+ * them. */
 
 #include "analysis/parser/frames.h"
 #include "tui/engine/front_state.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Requests the names of places in code from the parser, each place once, and puts the answers into
- * the stream (REC_SYMBOL).
- */
+/* Requests the names of places in code from the parser, each place once, and puts the answers into
+ * the stream (REC_SYMBOL). */
 #pragma once
 
 #include "tui/engine/descent_driver.h"

@@ -21,11 +21,9 @@ enum {
 	PARSER_MAX_PENDING_STACKS = 1024, /* above this no more stacks are accepted */
 };
 
-/*
- * Fork the first worker. Inside SANDBOX_PARSER it has no open file but its socket. `limit_ns`
+/* Fork the first worker. Inside SANDBOX_PARSER it has no open file but its socket. `limit_ns`
  * limits the time of one request, or, in a request for all modules, the time per module; 0: 20 s.
- * Returns 0 or a negative errno.
- */
+ * Returns 0 or a negative errno. */
 int parser_start(struct parser **out, uint64_t limit_ns);
 /* End the worker and free the client. */
 void parser_free(struct parser *p);
@@ -38,55 +36,43 @@ bool parser_wants_write(const struct parser *p);
 uint64_t parser_deadline_ns(const struct parser *p);
 /* The process of the worker; -1: there is none now. */
 pid_t parser_pid(const struct parser *p);
-/*
- * End the worker if nothing was asked of it for `idle_ns`: it holds what it has read of each
+/* End the worker if nothing was asked of it for `idle_ns`: it holds what it has read of each
  * module, many megabytes. The next request starts another one, which gets the modules again, but
- * not the mappings. True: it was ended now. Call it every turn.
- */
+ * not the mappings. True: it was ended now. Call it every turn. */
 bool parser_rest(struct parser *p, uint64_t now_ns, uint64_t idle_ns);
 /* How often a worker had to be replaced. */
 unsigned int parser_restarts(const struct parser *p);
 /* Base name of the module that the last worker was reading when it died; "" if none. */
 const char *parser_lost_on(const struct parser *p);
 
-/*
- * The callback that receives the answer to one request. The answer has the type that protocol.h
+/* The callback that receives the answer to one request. The answer has the type that protocol.h
  * names for the request, also if it failed: then `error` and `reason` are set. The answer is valid
- * only during the call.
- */
+ * only during the call. */
 struct parser_reply {
 	void (*take)(void *ctx, uint64_t tag, const struct parsed *answer);
 	void *ctx;    /* must outlive the parser */
 	uint64_t tag; /* passed to take(): identifies the request to the caller */
 };
 
-/*
- * Hand over the file of a module, or its separate debug file. `fd` is duplicated; the caller keeps
+/* Hand over the file of a module, or its separate debug file. `fd` is duplicated; the caller keeps
  * its own. `name` is the base name for messages. The answer is a PARSED_MODULE. The functions below
  * copy `reply` (NULL: drop the answer) and return the id of the request (> 0) or a negative errno:
  * -EINVAL, -ENOENT (no such module), -EAGAIN (too many requests wait), -ENOMEM, or the error of
- * dup.
- */
+ * dup. */
 int64_t parser_add_module(struct parser *p, uint32_t module, int fd, const char *name,
 			  const struct parser_reply *reply);
 int64_t parser_add_debug(struct parser *p, uint32_t module, int fd,
 			 const struct parser_reply *reply);
 /* Forget a module: its file is not in use any more. */
 int64_t parser_forget(struct parser *p, uint32_t module);
-/*
- * Send any other request. `request` is copied and gets an id. A new worker does not know the
- * mappings of PARSE_MAPPINGS: if PARSE_UNWIND fails with -ESTALE, send the mappings again.
- */
+/* Send any other request. `request` is copied and gets an id. A new worker does not know the
+ * mappings of PARSE_MAPPINGS: if PARSE_UNWIND fails with -ESTALE, send the mappings again. */
 int64_t parser_ask(struct parser *p, enum parse_type type, const struct parse_request *request,
 		   const struct parser_reply *reply);
 
-/*
- * Send requests, read answers, enforce the deadline, and call the reply of each answer that
- * has arrived.
- */
+/* Send requests, read answers, enforce the deadline, and call the reply of each answer that
+ * has arrived. */
 void parser_run(struct parser *p, uint64_t now_ns);
-/*
- * Like parser_run(), but handle at most one answer and return it in `answer` without calling its
- * reply. 1: `answer` is set, valid until the next call; call again for more. 0: no answer now.
- */
+/* Like parser_run(), but handle at most one answer and return it in `answer` without calling its
+ * reply. 1: `answer` is set, valid until the next call; call again for more. 0: no answer now. */
 int parser_next(struct parser *p, uint64_t now_ns, struct parsed *answer);

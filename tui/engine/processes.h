@@ -23,9 +23,7 @@ pid_t process_of_thread(pid_t tid);
 pid_t process_number(pid_t pid);
 /* CPU time of a process so far, in clock ticks; 0: there is no such process. */
 uint64_t process_ticks(pid_t pid);
-/*
- * Read the list of processes and pass it to `take`; the list is valid only during that call. CPU
- * shares cover the time since the previous processes_list().
- */
+/* Read the list of processes and pass it to `take`; the list is valid only during that call. CPU
+ * shares cover the time since the previous processes_list(). */
 void processes_list(void (*take)(void *ctx, const struct picker_process *list, size_t nr),
 		    void *ctx);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Records that wait to enter the stream. If a consumer makes a record while it processes another
+/* Records that wait to enter the stream. If a consumer makes a record while it processes another
  * one, the new record waits here. So all consumers see the records in the same order, and none is
- * called recursively.
- */
+ * called recursively. */
 #pragma once
 
 #include "analysis/base/buf.h"

@@ -29,11 +29,9 @@ struct open_calls;
 const struct open_calls *replay_open_calls(const struct replay *r);
 /* How to analyse the waits; call this before replay_advance(). */
 void replay_configure_waits(struct replay *r, const struct waits_config *config);
-/*
- * Feed all records of the slices that end at or before `until_ns` (UINT64_MAX: all). Returns the
+/* Feed all records of the slices that end at or before `until_ns` (UINT64_MAX: all). Returns the
  * time reached, or a negative errno. To go back, this starts again with a new model and descent:
- * call replay_model() and replay_driver() again.
- */
+ * call replay_model() and replay_driver() again. */
 int64_t replay_advance(struct replay *r, uint64_t until_ns);
 int replay_rewind(struct replay *r);
 uint64_t replay_at_ns(const struct replay *r);

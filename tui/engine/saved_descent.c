@@ -110,10 +110,8 @@ bool front_resumes(const struct front *f)
 	return f->resumes;
 }
 
-/*
- * Count only the calls of the threads that were chosen in the session. Their numbers mean something
- * only in the same process.
- */
+/* Count only the calls of the threads that were chosen in the session. Their numbers mean something
+ * only in the same process. */
 static void choice_take(struct saved_descent *s, struct front *f, const struct rec_target *target)
 {
 	const struct thread_choice *c = &s->choice;

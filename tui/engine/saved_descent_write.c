@@ -83,10 +83,8 @@ static bool others_are_open(const struct descent_driver *d, uint32_t nr_parts)
 	return false;
 }
 
-/*
- * Of descents into the parts of an operation only the last one's tree is kept. *again: ask about
- * the operation once more, because another part is open.
- */
+/* Of descents into the parts of an operation only the last one's tree is kept. *again: ask about
+ * the operation once more, because another part is open. */
 static int write_parts(struct writer *w, bool *again)
 {
 	const struct descent_driver *d = w->driver;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Where the places of a saved descent are in this run. A module of the session is the module of
+/* Where the places of a saved descent are in this run. A module of the session is the module of
  * this run with the same build id. If there is none, it is the one with the same file name: another
  * build, in which functions are found again by their names, and call sites by their distance from
- * the begin of their function.
- */
+ * the begin of their function. */
 #pragma once
 
 #include "tui/engine/descent_driver.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Raw stacks (REC_RAW_SNAPSHOT, REC_RAW_TRACE) that wait for the parser, which unwinds them into
+/* Raw stacks (REC_RAW_SNAPSHOT, REC_RAW_TRACE) that wait for the parser, which unwinds them into
  * frames. They wait until the modules of the target are loaded. The raw bytes are dropped
- * afterwards, because they may hold secrets. Private to front*.c.
- */
+ * afterwards, because they may hold secrets. Private to front*.c. */
 #pragma once
 
 #include "analysis/parser/protocol.h"

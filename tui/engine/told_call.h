@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The story of one slow call of a saved session: a descent into this call alone, with what was
- * recorded of it in place of armed call sites and samples.
- */
+/* The story of one slow call of a saved session: a descent into this call alone, with what was
+ * recorded of it in place of armed call sites and samples. */
 #pragma once
 
 #include "analysis/latency/model.h"

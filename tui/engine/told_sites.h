@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What stands for armed call sites in the descent into one slow call that is over: its stacks. The
- * call sites of a function are those in its frames, and a call took what was seen below it.
- */
+/* What stands for armed call sites in the descent into one slow call that is over: its stacks. The
+ * call sites of a function are those in its frames, and a call took what was seen below it. */
 #pragma once
 
 #include "analysis/session/record.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The driver of the waits connects analysis/waits/ with the stream and the parser, live or in a
- * replay. It reads every record of the stream and requests the names that the answers need.
- */
+/* The driver of the waits connects analysis/waits/ with the stream and the parser, live or in a
+ * replay. It reads every record of the stream and requests the names that the answers need. */
 #pragma once
 
 #include "analysis/waits/waits.h"

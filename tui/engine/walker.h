@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The driver of a walk connects the call tree (analysis/walk/walk.h) with the parser, live or in a
+/* The driver of a walk connects the call tree (analysis/walk/walk.h) with the parser, live or in a
  * replay. It reads every record of the stream and requests the names that the answer needs. By
  * their names it finds the start functions of programs and threads, below which the program's own
- * code begins.
- */
+ * code begins. */
 #pragma once
 
 #include "analysis/walk/open.h"
@@ -32,8 +30,6 @@ bool walker_is_empty(const struct walker *w);
 bool walker_names(struct walker *w);
 /* Like walker_names(), for the frames of open calls. */
 bool walker_names_open(struct walker *w, const struct open_calls *calls);
-/*
- * The result, with roots below the start functions of programs and threads. 0 or -ENOMEM;
- * release with walk_result_release().
- */
+/* The result, with roots below the start functions of programs and threads. 0 or -ENOMEM;
+ * release with walk_result_release(). */
 int walker_result(const struct walker *w, struct walk_result *out);

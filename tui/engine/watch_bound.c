@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * For a name that several files of the target export: which of these functions dynamic linking
+/* For a name that several files of the target export: which of these functions dynamic linking
  * chose. The parser finds the import slots (GOT) of the name in each file, and the collector reads
- * what a slot points to.
- */
+ * what a slot points to. */
 
 #include "tui/engine/front_state.h"
 

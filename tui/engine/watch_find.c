@@ -133,10 +133,8 @@ static void function_found(struct front *f, struct watch *w, const struct parsed
 		watch_refuse(f, w, "%s: out of memory", w->text);
 		return;
 	}
-	/*
-	 * main is called once, from an address that only its return shows: arm its exits at
-	 * once, because they cost nothing.
-	 */
+	/* main is called once, from an address that only its return shows: arm its exits at
+	 * once, because they cost nothing. */
 	w->keep_exits |= !strcmp(fn->symbol, "main");
 	w->found = true;
 	w->nr_sites = 0;

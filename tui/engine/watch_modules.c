@@ -138,11 +138,9 @@ bool module_is_mapped(const struct front *f, uint32_t module)
 		      f->files.mappings[i].module == module && !f->files.mappings[i].gone);
 }
 
-/*
- * Forget the modules that `module` has replaced: earlier ones of the same path that no target maps
+/* Forget the modules that `module` has replaced: earlier ones of the same path that no target maps
  * any more, because the file was overwritten or another one was renamed to it. Look their functions
- * up again.
- */
+ * up again. */
 static void modules_replace(struct front *f, uint32_t module)
 {
 	for (uint32_t m = 1; m < module; m++) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The names of the values of calls: the parser is asked for the parameters of watched functions,
- * and the collector to read what is behind those that are pointers.
- */
+/* The names of the values of calls: the parser is asked for the parameters of watched functions,
+ * and the collector to read what is behind those that are pointers. */
 
 #include "analysis/base/parameters.h"
 #include "tui/engine/front_state.h"

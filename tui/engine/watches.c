@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The functions that the user wants watched. watch_find.c finds each of them in the target,
- * watch_arm.c has it planned and armed.
- */
+/* The functions that the user wants watched. watch_find.c finds each of them in the target,
+ * watch_arm.c has it planned and armed. */
 
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"

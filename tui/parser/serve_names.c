@@ -82,10 +82,9 @@ static int answer_functions(struct server *s, struct found_functions *found, uin
 	return err;
 }
 
-/*
- * Iterate over the modules of a request: the one that it names, or all in turn. In the latter case
- * announce each module to the client (PARSED_AT). Begin with `number` 0; returns false at the end.
- */
+/* Iterate over the modules of a request: the one that it names, or all in turn. In the latter case
+ * announce each module to the client (PARSED_AT). Begin with `number` 0; returns false at the
+ * end. */
 static bool next_module(struct server *s, uint32_t *number, struct module **m, int *error,
 			const char **reason)
 {

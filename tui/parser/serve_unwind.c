@@ -25,10 +25,8 @@ struct server_unwind {
 	size_t nr_mappings;
 };
 
-/*
- * The module of a stack frame. Announce the module first: if reading it crashes this process, the
- * client must know which module to blame.
- */
+/* The module of a stack frame. Announce the module first: if reading it crashes this process, the
+ * client must know which module to blame. */
 static struct module *module_on_stack(void *context, uint32_t number)
 {
 	struct server *s = context;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Draws a histogram as lines of text: one row per bucket from low to high latency, with bars in
+/* Draws a histogram as lines of text: one row per bucket from low to high latency, with bars in
  * proportion to the logarithm of the count. Peaks have brackets and a number at their modes.
- * Consecutive empty rows are drawn as one row.
- */
+ * Consecutive empty rows are drawn as one row. */
 #pragma once
 
 #include "analysis/base/buf.h"

@@ -18,11 +18,9 @@ struct output_options {
 	uint64_t elapsed_ns;	 /* length of the measurement; 0 = the model's */
 	unsigned int top;	 /* print only so many operations; 0 = all */
 
-	/*
-	 * --json-lines: print one compact line. It contains only the slices that end after
+	/* --json-lines: print one compact line. It contains only the slices that end after
 	 * `since_ns`; all other figures cover the whole run and every operation. The caller passes
-	 * the end of the last REC_TICK that it has printed.
-	 */
+	 * the end of the last REC_TICK that it has printed. */
 	bool json_lines;
 	uint64_t since_ns;
 
@@ -40,10 +38,8 @@ int output_doctor_text(struct model *m, const struct output_options *o, FILE *f)
 /* The checks of doctor, as an array. */
 struct json_t *output_checks_json(const struct model *m);
 
-/*
- * A new jansson object with the fields of every document (peaktop, version, kind, target,
- * elapsed_ns, cost, lost, notes). If memory runs out, the next json_write() reports it.
- */
+/* A new jansson object with the fields of every document (peaktop, version, kind, target,
+ * elapsed_ns, cost, lost, notes). If memory runs out, the next json_write() reports it. */
 struct json_t *output_json_head(struct model *m, const char *kind, const struct output_options *o);
 
 /* An operation or a peak as in these documents, as a new jansson object. */

@@ -282,11 +282,9 @@ static uint64_t thread_ns(const struct waits_chains *c, uint32_t i)
 	return ns;
 }
 
-/*
- * Time of which it is not known whether the threads had nothing to do or waited for others. The
+/* Time of which it is not known whether the threads had nothing to do or waited for others. The
  * largest wait that another task ended is named; only if there is none, one until a timer.
- * `for_tasks`: of `perhaps`, the time in waits for other tasks.
- */
+ * `for_tasks`: of `perhaps`, the time in waits for other tasks. */
 static void put_perhaps_rest(struct buf *out, const struct printer *p, const uint64_t *perhaps,
 			     const uint64_t *for_tasks, const struct waits_account *a)
 {

@@ -64,52 +64,38 @@ static inline double report_share(uint64_t part, uint64_t whole)
 /* Shown for code that belongs to no file: generated at run time. */
 #define NO_FILE "(code of no file)"
 
-/*
- * The number of frames to name in a sentence: up to the last function that is called from the
+/* The number of frames to name in a sentence: up to the last function that is called from the
  * module of f0. The user cannot change the inside of libraries; the list of paths shows it. If the
- * cause is a function's own code, that function must be named, wherever it is.
- */
+ * cause is a function's own code, that function must be named, wherever it is. */
 unsigned int report_frames_named(const struct descent_result *result, const struct descent_path *p);
 
-/*
- * Returns the latency below which calls of the operation cannot be told from 0, if the mean of the
- * calls of the answer is below it; else 0.
- */
+/* Returns the latency below which calls of the operation cannot be told from 0, if the mean of the
+ * calls of the answer is below it; else 0. */
 uint64_t report_below_measurable(const struct descend_report *r, uint64_t mean_ns);
 /* The present result; without paths and all zero before the descent has begun. 0 or -ENOMEM. Free
  * it with descent_result_release(). */
 int report_result(const struct descend_report *r, struct descent_result *out);
 const char *report_status(const struct descend_report *r, const struct descent_result *result);
-/*
- * The peak that the descent is about, with the range that was asked for and its present calls.
+/* The peak that the descent is about, with the range that was asked for and its present calls.
  * False: there is none (a descent into the slowest calls, or the peak has disappeared). Pointers in
- * *out belong to `op`.
- */
+ * *out belong to `op`. */
 bool report_peak(const struct descend_report *r, const struct op *op, struct peak *out);
-/*
- * Append the calls that the answer is about, to begin a sentence: "peak 3, 2.5-3.8 ms, 2.6 ms on
+/* Append the calls that the answer is about, to begin a sentence: "peak 3, 2.5-3.8 ms, 2.6 ms on
  * average, 2% of calls and 25% of time". `mean_ns` 0: not known yet. False: no descent has begun;
- * nothing was appended.
- */
+ * nothing was appended. */
 bool report_peak_begin(const struct descend_report *r, uint64_t mean_ns, struct buf *out);
-/*
- * If the peak was not asked for, and another one has nearly as much of the time: appends a sentence
- * that says so, since the next run may choose that one.
- */
+/* If the peak was not asked for, and another one has nearly as much of the time: appends a sentence
+ * that says so, since the next run may choose that one. */
 void report_other_peak(const struct descend_report *r, struct buf *out);
-/*
- * If the descent turned from calls that waited for a CPU to a peak: appends `begin` and what they
- * did. False: nothing was appended.
- */
+/* If the descent turned from calls that waited for a CPU to a peak: appends `begin` and what they
+ * did. False: nothing was appended. */
 bool report_waited(const struct descend_report *r, const char *begin, struct buf *out);
 /* Write the part of the time that is not explained into the empty `out`: "30% in callees that were
  * not measured"; nothing if all is explained. */
 void report_missing(const struct descend_report *r, const struct descent_result *result,
 		    struct buf *out);
-/*
- * If the largest path ends in a system call whose time is that of the kernel or a device, and no
- * call in the kernel could be timed: appends what that needs. False: nothing was appended.
- */
+/* If the largest path ends in a system call whose time is that of the kernel or a device, and no
+ * call in the kernel could be timed: appends what that needs. False: nothing was appended. */
 bool report_lacks_kernel(struct buf *out, const struct descend_report *r,
 			 const struct descent_result *result);
 enum evidence report_evidence(const struct descent_fnode *n);
@@ -117,29 +103,23 @@ enum evidence report_evidence(const struct descent_fnode *n);
 const char *report_evidence_words(enum evidence evidence);
 /* Append a cause in words, sanitised: "timed sleep (nanosleep)". */
 void report_cause(struct buf *out, const struct cause *c);
-/*
- * Append how much of a loop's time its calls spend in the kernel, and where: "87% in the kernel:
- * vfs_read", after `before`. Returns false if that is next to nothing.
- */
+/* Append how much of a loop's time its calls spend in the kernel, and where: "87% in the kernel:
+ * vfs_read", after `before`. Returns false if that is next to nothing. */
 bool report_loop_kernel(struct buf *out, const char *before, const struct descent_driver *d,
 			const struct descent_path *p);
 /* Append the cause of a path; for a loop also its callee: "in 7 calls of dlopen, 107 us each
  * (88%)". */
 void report_path_cause(struct buf *out, const struct descent_driver *d,
 		       const struct descent_path *p);
-/*
- * Append what stands before frame `i` of the `nr` frames that a sentence names: nothing, " > ", or,
+/* Append what stands before frame `i` of the `nr` frames that a sentence names: nothing, " > ", or,
  * in the middle of a long path, " > ... > " in place of several frames. Returns the number of the
- * frame to name next.
- */
+ * frame to name next. */
 unsigned int report_frame_between(struct buf *out, unsigned int i, unsigned int nr);
 /* Append a mean number of calls: "7" or "6.5". */
 void report_mean_count(struct buf *out, double mean);
-/*
- * Append a sentence (without full stop) about calls that ended without returning (exception,
+/* Append a sentence (without full stop) about calls that ended without returning (exception,
  * longjmp, thread exit), if they are at least one percent of all calls: no peak contains them.
- * False: nothing was appended.
- */
+ * False: nothing was appended. */
 bool report_left(struct buf *out, const struct op *op);
 /* Append the short name of a function, sanitised; "module+0x..." if it has no name. */
 void report_function(struct buf *out, const struct descent_driver *d, struct rec_code function);

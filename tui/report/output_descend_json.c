@@ -69,10 +69,8 @@ static json_t *inlined_json(const struct descent_driver *d, const struct descent
 			{"evidence", json_string(evidence_text(EVIDENCE_SAMPLED))});
 }
 
-/*
- * The fields that a frame, a sibling and an fnode have in common: the function and its call
- * site.
- */
+/* The fields that a frame, a sibling and an fnode have in common: the function and its call
+ * site. */
 static json_t *function_json(const struct descent_driver *d, const struct descent_fnode *n)
 {
 	struct rec_code f = n->function;

@@ -88,11 +88,9 @@ static uint64_t through_ns(const struct waits_chains *c, const struct waits_laye
 	return ns;
 }
 
-/*
- * Makes *path the call path that most of the runs go through that did the same as `l`, as far as
+/* Makes *path the call path that most of the runs go through that did the same as `l`, as far as
  * they are the same: the begin of the stack that has most of their time. Returns false if there is
- * none.
- */
+ * none. */
 static bool common_path(const struct waits_chains *c, const struct waits_layer *l,
 			struct trace *path)
 {

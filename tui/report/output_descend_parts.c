@@ -115,10 +115,8 @@ static void put_further(struct buf *out, double share, const struct buf *text)
 	buf_printf(out, "; %s of it %s", format_percent(share).s, text->data ? text->data : "");
 }
 
-/*
- * The largest path of a part; a second one on the same side, the program's or the host's, of a good
- * share; and the largest one on the other side. Paths with the same text are one.
- */
+/* The largest path of a part; a second one on the same side, the program's or the host's, of a good
+ * share; and the largest one on the other side. Paths with the same text are one. */
 static void put_paths(struct buf *out, const struct descend_report *part,
 		      const struct descent_result *result)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The answer about an operation as a whole: a table of the parts of its time, and a report on each
+/* The answer about an operation as a whole: a table of the parts of its time, and a report on each
  * part into which there was a descent. Without parts, and with only one, the answer is that of one
- * descent.
- */
+ * descent. */
 #pragma once
 
 #include <jansson.h>
@@ -23,16 +21,12 @@ void report_parts_heading(struct buf *out, const struct descend_report *r);
 void report_part_calls(struct buf *out, const struct rec_parts *parts, const struct rec_part *p);
 /* Append what takes the time of part `number`, from 1, or why that is not known. */
 void report_part_answer(struct buf *out, const struct descend_report *r, uint32_t number);
-/*
- * Append the rows of the table from r->rows_printed up to `end`: 0 is the heading, n is part n, and
- * the last one is the rest.
- */
+/* Append the rows of the table from r->rows_printed up to `end`: 0 is the heading, n is part n, and
+ * the last one is the rest. */
 void report_put_parts(struct buf *out, const struct descend_report *r,
 		      const struct output_options *o, unsigned int end);
-/*
- * Prints the beginning of the text while the descents go on: the rows of the parts before the
- * present one. Updates r->rows_printed, so that output_descend_text() goes on after them.
- */
+/* Prints the beginning of the text while the descents go on: the rows of the parts before the
+ * present one. Updates r->rows_printed, so that output_descend_text() goes on after them. */
 int output_descend_begin(struct descend_report *r, const struct output_options *o, FILE *f);
 /* Append a note if there was no descent into a part. False: nothing was appended. */
 bool report_lacks_parts(struct buf *out, const struct descend_report *r);

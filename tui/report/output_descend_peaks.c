@@ -6,9 +6,8 @@
 /* If a peak and a range share this fraction of the calls of both, the range is reported as the
  * peak. */
 #define SAME_PEAK 0.7
-/*
- * If another peak has this part of the time of the one that was chosen, the next run may choose it.
- */
+/* If another peak has this part of the time of the one that was chosen, the next run may choose
+ * it. */
 #define NEARLY_AS_MUCH 0.75
 
 /* The calls in two ranges at once. */
@@ -49,10 +48,8 @@ static uint64_t mode_in(const struct profile *p, struct bucket_range range)
 	return bucket_low_ns(best, PT_RESOLUTION);
 }
 
-/*
- * The shares of calls and time that a range of latencies had when the descent began. Since then,
- * probes may have moved calls out of the range.
- */
+/* The shares of calls and time that a range of latencies had when the descent began. Since then,
+ * probes may have moved calls out of the range. */
 static void shares_of(const struct descend_report *r, const struct op *op,
 		      struct bucket_range range, double *calls, double *time)
 {

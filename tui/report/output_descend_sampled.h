@@ -18,10 +18,8 @@ void report_sampled_table(const struct descend_report *r, const struct descent_r
 			  struct buf *out);
 /* The same as a JSON object. */
 json_t *report_sampled_json(const struct descend_report *r, const struct descent_result *result);
-/*
- * Append the kernel functions below the last frame of a path: one line. A function with less of the
- * time than those before it is shown with its share of the time of these calls.
- */
+/* Append the kernel functions below the last frame of a path: one line. A function with less of the
+ * time than those before it is shown with its share of the time of these calls. */
 void report_put_kernel(struct buf *out, const struct descend_report *r,
 		       const struct descent_path *p, const struct output_options *o);
 /* Append the functions in which CPU samples of the last frame ended: its callees were not timed. */

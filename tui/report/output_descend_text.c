@@ -85,10 +85,8 @@ static void clause_add(struct clause *clauses, unsigned int *nr, struct buf *tex
 	buf_release(text);
 }
 
-/*
- * Append the largest causes in the program, each with its share. Paths that differ only in what the
- * sentence leaves out, such as their frames in the kernel, are one cause.
- */
+/* Append the largest causes in the program, each with its share. Paths that differ only in what the
+ * sentence leaves out, such as their frames in the kernel, are one cause. */
 static void put_own_causes(struct buf *out, const struct descend_report *r,
 			   const struct descent_result *result, const struct descent_path *first)
 {
@@ -129,11 +127,9 @@ static bool awaited_had_cpu(const struct descent_result *result, const struct de
 	return false;
 }
 
-/*
- * Report the program's own causes and what the host adds. Waiting for a CPU is reported in
+/* Report the program's own causes and what the host adds. Waiting for a CPU is reported in
  * addition to the program's own path, never instead of it; it comes first only if it is by
- * far the largest part.
- */
+ * far the largest part. */
 static void put_causes(struct buf *out, const struct descend_report *r,
 		       const struct descent_result *result)
 {

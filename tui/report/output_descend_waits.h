@@ -7,25 +7,19 @@
 #include "tui/report/output_descend.h"
 #include "tui/report/output_waits.h"
 
-/*
- * Add "wait", the largest chain, and "waits", all of them. If none were traced, "wait" has only
- * what ended the sleep. Add nothing if the path does not sleep.
- */
+/* Add "wait", the largest chain, and "waits", all of them. If none were traced, "wait" has only
+ * what ended the sleep. Add nothing if the path does not sleep. */
 void report_put_waits(json_t *o, const struct descend_report *report,
 		      const struct descent_result *result, const struct descent_path *p);
-/*
- * Name in the causes of waits for a lock who had it longest, if waits were traced and several
- * threads had it. 0 or -ENOMEM.
- */
+/* Name in the causes of waits for a lock who had it longest, if waits were traced and several
+ * threads had it. 0 or -ENOMEM. */
 int report_name_holders(const struct descend_report *r, struct descent_result *result);
 /* Append the chains of a path as a tree; if none were traced, a line about the end of its waits. */
 void report_put_wait_tree(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p,
 			  const struct output_options *o);
-/*
- * Append what the task did for which the calls of a path wait: "; meanwhile answerer was running
- * (start > answer > load)". Nothing if it did several things, none of them for most of the time.
- */
+/* Append what the task did for which the calls of a path wait: "; meanwhile answerer was running
+ * (start > answer > load)". Nothing if it did several things, none of them for most of the time. */
 void report_put_meanwhile(struct buf *out, const struct descend_report *report,
 			  const struct descent_result *result, const struct descent_path *p);
 /* Call `fn` for each line of that tree; not once if no chains were traced. Store their time in

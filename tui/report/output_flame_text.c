@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Chains as a flame view in text: a row per layer, the target's on top; the width of a box is its
- * time, and boxes are in the order in which they were seen first.
- */
+/* Chains as a flame view in text: a row per layer, the target's on top; the width of a box is its
+ * time, and boxes are in the order in which they were seen first. */
 
 #include "analysis/base/buf.h"
 #include "analysis/base/format.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Documents are written operation by operation and slice by slice, so that a
- * session of hours needs no more memory than its largest operation.
- */
+/* Documents are written operation by operation and slice by slice, so that a
+ * session of hours needs no more memory than its largest operation. */
 #include "tui/report/output.h"
 
 #include <jansson.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Prints the calls that are open now (analysis/walk/open.h), for `peaktop descend --open` and the
+/* Prints the calls that are open now (analysis/walk/open.h), for `peaktop descend --open` and the
  * screen: each thread in such a call, the age of the call, what the thread waits for, and its
- * stack. Names of the target and the host are sanitised here.
- */
+ * stack. Names of the target and the host are sanitised here. */
 #pragma once
 
 #include "analysis/base/buf.h"

@@ -286,11 +286,9 @@ static bool is_for_requests(const struct waits_layer *l)
 	       (l->kind == WAIT_EVENTS && wait_reads(l->syscall));
 }
 
-/*
- * A thread waits for another task that does nothing. As in a walk (walk_class_of()), it waits for
+/* A thread waits for another task that does nothing. As in a walk (walk_class_of()), it waits for
  * the output or the end of what it has started; of forks of its own program, some may be its
- * workers.
- */
+ * workers. */
 static enum wait_rest rest_of_waiter(const struct waits_layer *waiter,
 				     const struct waits_layer *awaited)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Prints the answers of `peaktop chains` and `peaktop critical` from the analysis of waits, as JSON
+/* Prints the answers of `peaktop chains` and `peaktop critical` from the analysis of waits, as JSON
  * (docs/peaktop.schema.json) or as text. Names of the target and the host are sanitised here. Each
- * returns 0, -ENOMEM, or the negative errno of a failed write.
- */
+ * returns 0, -ENOMEM, or the negative errno of a failed write. */
 #pragma once
 
 #include <jansson.h>
@@ -98,10 +96,8 @@ enum wait_rest {
 	WAIT_REST = 1 << 1,	    /* it did nothing, or nothing that is known */
 	WAIT_PERHAPS_REST = 1 << 2, /* it had nothing to do, or waited for others */
 };
-/*
- * Time of this node. A call never does nothing, nor does a thread that waits for room, for a lock,
- * for an answer, or for what it has started, whatever others do meanwhile.
- */
+/* Time of this node. A call never does nothing, nor does a thread that waits for room, for a lock,
+ * for an answer, or for what it has started, whatever others do meanwhile. */
 enum wait_rest wait_rest_of(const struct waits_chains *c, uint32_t node, enum wait_account a);
 /* How long waits were observed, of how long, and the share: "1.5 s of 3 s (50%) in 2 windows". */
 void wait_observed_words(struct buf *out, const struct wait_report *r,

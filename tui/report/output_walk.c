@@ -22,10 +22,8 @@ static bool is_cut(const struct walk_result *result, const struct walk_path *p)
 	return first->kind == WALK_UNKNOWN && !first->parent;
 }
 
-/*
- * The fraction of the leading class's time, without waiting for a CPU, that is on reported
- * paths (0..1). *cut: the part of it whose callers are not known.
- */
+/* The fraction of the leading class's time, without waiting for a CPU, that is on reported
+ * paths (0..1). *cut: the part of it whose callers are not known. */
 static double walk_explained(const struct walk_result *result, double *cut)
 {
 	double all =
@@ -52,10 +50,8 @@ static bool is_explained(const struct walk_result *result)
 	return explained - cut >= ENOUGH && !is_cut(result, &result->paths[0]);
 }
 
-/*
- * True if the path is a wait for another task below code without a name: that code may be the idle
- * loop of a runtime, for example the scheduler in a stripped Go program.
- */
+/* True if the path is a wait for another task below code without a name: that code may be the idle
+ * loop of a runtime, for example the scheduler in a stripped Go program. */
 static bool waits_in_unnamed(const struct walk_result *result, const struct walk_path *p)
 {
 	unsigned int i = p->nr_frames;
@@ -77,10 +73,8 @@ static double walk_told(const struct walk_result *result)
 	return told;
 }
 
-/*
- * True if the answer is no more than a guess: one sample of many leads, or the kernel does not tell
- * what the threads did for most of their time.
- */
+/* True if the answer is no more than a guess: one sample of many leads, or the kernel does not tell
+ * what the threads did for most of their time. */
 static bool is_guess(const struct walk_result *result)
 {
 	return walk_told(result) < ENOUGH ||

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Prints the answer of `peaktop descend` without -f (a walk) from its records, as JSON with the
+/* Prints the answer of `peaktop descend` without -f (a walk) from its records, as JSON with the
  * fields of a descent (docs/peaktop.schema.json) or as text. Names of the target and the host are
- * sanitised here. Each returns 0, -ENOMEM, or the negative errno of a failed write.
- */
+ * sanitised here. Each returns 0, -ENOMEM, or the negative errno of a failed write. */
 #pragma once
 
 #include "tui/engine/walker.h"
@@ -26,10 +24,8 @@ const char *walk_cause_text(const struct walk_path *p);
 bool walk_in_unnamed(const struct walk_result *result, const struct walk_path *p);
 /* True for code of a file that has no symbol for it, which no compiler made at run time. */
 bool walk_is_code_of_file(const struct walk_report *r, const struct walk_node *n);
-/*
- * The second path, if its share is within a tenth of the first one's, so that neither is
- * the single cause; else NULL.
- */
+/* The second path, if its share is within a tenth of the first one's, so that neither is
+ * the single cause; else NULL. */
 const struct walk_path *walk_beside(const struct walk_result *result);
 /* True if waiting for a CPU is so large a part of the work that the first sentence names it. */
 bool walk_queue_reported(const struct walk_result *result);

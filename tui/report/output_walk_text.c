@@ -33,12 +33,10 @@ static bool is_executable(const struct walk_report *r, uint32_t module)
 				 !strcmp(path_file(model_target(r->model, i)->exe), name));
 }
 
-/*
- * The number of frames to name in a sentence: up to the last function that the program's own code
+/* The number of frames to name in a sentence: up to the last function that the program's own code
  * calls. That is the code of the executable and of the outermost frame, which for a thread may be
  * in a library. Code generated at run time is the program's own, too: name all frames below it. If
- * the cause is a function's own code, that function must be named, wherever it is.
- */
+ * the cause is a function's own code, that function must be named, wherever it is. */
 static unsigned int frames_named(const struct walk_report *r, const struct walk_result *result,
 				 const struct walk_path *p)
 {

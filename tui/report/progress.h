@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * One line about work that takes long, for a terminal: what is being done, a bar, and the time
- * left. The line has no control characters; tui/cli/progress_terminal.h puts it on the terminal.
- */
+/* One line about work that takes long, for a terminal: what is being done, a bar, and the time
+ * left. The line has no control characters; tui/cli/progress_terminal.h puts it on the terminal. */
 #pragma once
 
 #include "analysis/base/buf.h"
@@ -16,8 +14,6 @@ struct progress {
 
 /* Set `done` and the time left of work that takes `all_ns`, of which `gone_ns` are over. */
 void progress_of_time(struct progress *p, uint64_t gone_ns, uint64_t all_ns);
-/*
- * Append the line, without newline. It takes less than `columns` columns, so that the cursor stays
- * on it. In a narrow window the bar is left out first, then the time, then the end of the text.
- */
+/* Append the line, without newline. It takes less than `columns` columns, so that the cursor stays
+ * on it. In a narrow window the bar is left out first, then the time, then the end of the text. */
 void progress_line(struct buf *out, const struct progress *p, unsigned int columns);

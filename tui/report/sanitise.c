@@ -77,10 +77,8 @@ static bool is_deceptive(uint32_t cp)
 	return any_of(i, ARRAY_SIZE(range), cp >= range[i].first && cp <= range[i].last);
 }
 
-/*
- * Write the safe form of the first character of s[0..n) to `out`. Stores the length of the safe
- * form in `*len` and of the character in `*used`.
- */
+/* Write the safe form of the first character of s[0..n) to `out`. Stores the length of the safe
+ * form in `*len` and of the character in `*used`. */
 static void next_safe(const char *s, size_t n, char out[12], size_t *len, size_t *used)
 {
 	const unsigned char *u = (const unsigned char *)s;

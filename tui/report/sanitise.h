@@ -18,20 +18,16 @@
 
 enum { SANITISE_MAX_GROWTH = 4 }; /* bytes out for a byte in, at most */
 
-/*
- * The code point at the start of s[0..n), n > 0: stores it and returns its
- * length in bytes (1..4), or returns 0 when the bytes there are not UTF-8.
- */
+/* The code point at the start of s[0..n), n > 0: stores it and returns its
+ * length in bytes (1..4), or returns 0 when the bytes there are not UTF-8. */
 unsigned int utf8_decode(const char *s, size_t n, uint32_t *cp);
 
 /* Append s[0..n), sanitised. Returns 0, or -ENOMEM or -E2BIG, with `out` unchanged. */
 int sanitise_append(struct buf *out, const char *s, size_t n);
 /* The same for all of `s`. */
 int sanitise_puts(struct buf *out, const char *s);
-/*
- * Write `s`, sanitised and NUL-terminated, to out[0..size). A longer text is cut between
- * characters, never inside an escape. Returns `out`.
- */
+/* Write `s`, sanitised and NUL-terminated, to out[0..size). A longer text is cut between
+ * characters, never inside an escape. Returns `out`. */
 char *sanitise(char *out, size_t size, const char *s);
 
 /* Write a text, sanitised, into memory of the arena. NULL: there is none. */

@@ -24,11 +24,9 @@ struct term_options {
 	const char *type; /* NULL: $TERM */
 };
 
-/*
- * Take over the terminal. Call setlocale(LC_CTYPE, "") before. Returns 0, or -ENOTTY (no terminal),
+/* Take over the terminal. Call setlocale(LC_CTYPE, "") before. Returns 0, or -ENOTTY (no terminal),
  * -ENODEV (TERM unset or dumb), -ENOENT (unknown TERM) or -ENOMEM, with one line for the user in
- * `error` that names the batch verbs.
- */
+ * `error` that names the batch verbs. */
 int term_open(const struct term_options *options, char *error, size_t error_size);
 /* One line for the user, if the terminal was opened as another type because its own is unknown on
  * this host; NULL: it was not. */
@@ -40,11 +38,9 @@ bool term_ascii(void);
 void term_size(int *cols, int *rows);
 
 enum { TERM_NOTHING = -1, TERM_LOST = -2 };
-/*
- * Return the next key (see enum screen_key) without waiting; TERM_NOTHING if there is none;
+/* Return the next key (see enum screen_key) without waiting; TERM_NOTHING if there is none;
  * TERM_LOST at end of file or hang-up (then close and exit). Several resizes give one
- * SCREEN_KEY_RESIZE. If in_fd or term_signal_fd() is readable, call this until TERM_NOTHING.
- */
+ * SCREEN_KEY_RESIZE. If in_fd or term_signal_fd() is readable, call this until TERM_NOTHING. */
 int term_getkey(void);
 
 struct screen_mouse;

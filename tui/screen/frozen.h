@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A snapshot of one operation in the model, with everything that the operation's view shows. Later
+/* A snapshot of one operation in the model, with everything that the operation's view shows. Later
  * records do not change the copy, so a view can be paused. It usually takes a few hundred KB, at
- * most 48 MB.
- */
+ * most 48 MB. */
 #pragma once
 
 #include "analysis/latency/model.h"
@@ -33,10 +31,8 @@ struct frozen_op {
 	struct layer_off off; /* of its layer */
 };
 
-/*
- * Copy the operation with this number and its peaks, and the slices of the whole run. `part`, if it
+/* Copy the operation with this number and its peaks, and the slices of the whole run. `part`, if it
  * is not `run`, is a model of a part of the run (model_span()), of which the figures and peaks
- * are. NULL: there is none, or out of memory. If not all slices fit, the oldest are left out.
- */
+ * are. NULL: there is none, or out of memory. If not all slices fit, the oldest are left out. */
 struct frozen_op *frozen_op_new(struct model *run, struct model *part, uint32_t op);
 void frozen_op_free(struct frozen_op *f);

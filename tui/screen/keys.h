@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Key tables: the request of each key in each view. No other file names keys; the help and
- * docs/tui.md are generated from these tables.
- */
+/* Key tables: the request of each key in each view. No other file names keys; the help and
+ * docs/tui.md are generated from these tables. */
 #pragma once
 
 #include "analysis/base/buf.h"
@@ -56,10 +54,8 @@ int key_parse(const char *name);
 /* All keys of a request in one table, "j, Down", at most `max` bytes; "" if none. Returns `out`. */
 char *keys_of(enum keymap map, enum request request, char *out, size_t max);
 
-/*
- * Call `line` for each line of the help, in order: first the view's own table, then the one for all
- * views. A group line has REQUEST_NONE, keys "" and the title as text.
- */
+/* Call `line` for each line of the help, in order: first the view's own table, then the one for all
+ * views. A group line has REQUEST_NONE, keys "" and the title as text. */
 struct keys_line {
 	enum keymap map;
 	enum request request;

@@ -15,10 +15,8 @@ static const struct {
 #undef PEAKTOP_REQUEST
 };
 
-/*
- * True if the binding takes effect in a view with the table `view`, i.e. the view has no own
- * binding of the key. In the picker most characters belong to the filter.
- */
+/* True if the binding takes effect in a view with the table `view`, i.e. the view has no own
+ * binding of the key. In the picker most characters belong to the filter. */
 static bool reaches(enum keymap view, const struct binding *b)
 {
 	if (view == b->map)

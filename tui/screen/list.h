@@ -16,11 +16,9 @@ void list_select(struct list *l, int row);
 /* Carry out a request that moves the selection; `height` is the number of visible rows. False:
  * another kind of request. */
 bool list_request(struct list *l, enum request request, int height);
-/*
- * Search in `nr` rows, around from the last to the first: the first one at which `matches`, an
+/* Search in `nr` rows, around from the last to the first: the first one at which `matches`, an
  * expression of the index `i`, is true; -1 if there is none. `direction` 0 begins with row `from`,
- * +1 and -1 with the next and the previous row, and end with `from`.
- */
+ * +1 and -1 with the next and the previous row, and end with `from`. */
 #define list_find(i, nr, from, direction, matches)                                                 \
 	({                                                                                         \
 		const int nr_ = (nr), from_ = (from), by_ = (direction) < 0 ? -1 : 1;              \

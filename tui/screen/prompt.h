@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The prompt on the bottom line: one line of text with a cursor, and for "watch function" a list of
+/* The prompt on the bottom line: one line of text with a cursor, and for "watch function" a list of
  * candidates above it. The prompt does not depend on views: prompt_key() returns the effect of a
- * key, and the screen acts on it.
- */
+ * key, and the screen acts on it. */
 #pragma once
 
 #include "tui/screen/grid.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * All requests that the user can make on the screen. The key tables (keys.c) map keys to requests,
+/* All requests that the user can make on the screen. The key tables (keys.c) map keys to requests,
  * and views carry them out. The help (`?`) and docs/tui.md are generated from this list, so that
- * every key has its help.
- */
+ * every key has its help. */
 #pragma once
 
 /* GROUP(title) starts a group; REQUEST(NAME, "name", "what it does"). */

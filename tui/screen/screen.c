@@ -325,10 +325,8 @@ void screen_resize(struct screen *s, int cols, int rows)
 
 #define BEGIN_NS 2000000000ull /* the first figures are shown as soon as they come */
 
-/*
- * False if the last slice is too new to be shown: while slices are shorter than --interval
- * (slice_next() in the collector), the screen computes and draws once per interval all the same.
- */
+/* False if the last slice is too new to be shown: while slices are shorter than --interval
+ * (slice_next() in the collector), the screen computes and draws once per interval all the same. */
 static bool slice_is_due(const struct screen *s, uint64_t elapsed_ns)
 {
 	const struct rec_meta *meta = model_meta(s->model);

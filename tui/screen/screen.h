@@ -24,10 +24,8 @@
 struct grid;
 struct screen;
 
-/*
- * Keys as screen_key() takes them: a Unicode code point (Ctrl-X is 1..26,
- * Enter 13, Tab 9, Esc 27), or one of these. term_getkey() returns them.
- */
+/* Keys as screen_key() takes them: a Unicode code point (Ctrl-X is 1..26,
+ * Enter 13, Tab 9, Esc 27), or one of these. term_getkey() returns them. */
 enum screen_key {
 	SCREEN_KEY_UP = 0x110000,
 	SCREEN_KEY_DOWN,
@@ -79,10 +77,8 @@ void screen_show(struct screen *s, enum screen_view root);
 
 /* Events. */
 void screen_key(struct screen *s, int key);
-/*
- * The mouse was used at this cell, at this time (of the clock of screen_tick()). Two clicks at one
- * cell within SCREEN_DOUBLE_CLICK_NS are a double click.
- */
+/* The mouse was used at this cell, at this time (of the clock of screen_tick()). Two clicks at one
+ * cell within SCREEN_DOUBLE_CLICK_NS are a double click. */
 struct screen_mouse {
 	enum { MOUSE_CLICK, MOUSE_DOUBLE_CLICK, MOUSE_WHEEL_UP, MOUSE_WHEEL_DOWN } what;
 	int x, y;
@@ -91,11 +87,9 @@ struct screen_mouse {
 #define SCREEN_DOUBLE_CLICK_NS 500000000ULL
 void screen_mouse(struct screen *s, const struct screen_mouse *mouse);
 void screen_resize(struct screen *s, int cols, int rows);
-/*
- * Set the time (of any monotonic clock; messages expire by it) and copy new data from the model.
+/* Set the time (of any monotonic clock; messages expire by it) and copy new data from the model.
  * Call this at every REC_TICK and a few times per second. Returns true if the screen may have
- * changed.
- */
+ * changed. */
 bool screen_tick(struct screen *s, uint64_t now_ns);
 
 /* True if the cells must be ASCII: pass this to grid_new(). */
@@ -225,10 +219,8 @@ struct screen_diff {
 	struct model *model[2];
 	const char *title[2];
 };
-/*
- * The answer to SCREEN_COMPARE: compare what is shown with this session. The model is not needed
- * any more when this returns.
- */
+/* The answer to SCREEN_COMPARE: compare what is shown with this session. The model is not needed
+ * any more when this returns. */
 void screen_compare_with(struct screen *s, struct model *other, const char *name);
 
 /* An answer to SCREEN_SEARCH. Best first; more than SCREEN_MAX_CANDIDATES are not kept. */

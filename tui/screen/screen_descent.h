@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The state of a descent for the screen, as plain values, so that the view does not depend on the
+/* The state of a descent for the screen, as plain values, so that the view does not depend on the
  * engine. Text is untrusted and need not be sanitised. The screen copies everything. Times in ns,
- * shares 0..1.
- */
+ * shares 0..1. */
 #pragma once
 
 #include "tui/screen/screen.h"

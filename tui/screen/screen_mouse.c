@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The mouse. The targets of clicks are those that the views mark while they draw, so that no view
- * computes its layout twice.
- */
+/* The mouse. The targets of clicks are those that the views mark while they draw, so that no view
+ * computes its layout twice. */
 #include "tui/screen/screen_private.h"
 
 enum { WHEEL_ROWS = 3 };

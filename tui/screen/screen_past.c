@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Time travel: views whose `travels` is set show a part of the session instead of all of it, while
- * measuring continues. They take it from screen_model(), a model of that part.
- */
+/* Time travel: views whose `travels` is set show a part of the session instead of all of it, while
+ * measuring continues. They take it from screen_model(), a model of that part. */
 #include "analysis/base/format.h"
 #include "analysis/latency/event_log.h"
 #include "tui/screen/screen_private.h"

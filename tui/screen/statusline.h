@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The status line, always visible: host, target, LIVE / PAUSED / REPLAY, cost
- * to the target now, share of calls seen, what was lost. Plain values.
- */
+/* The status line, always visible: host, target, LIVE / PAUSED / REPLAY, cost
+ * to the target now, share of calls seen, what was lost. Plain values. */
 #pragma once
 
 #include "analysis/latency/model.h"

@@ -10,11 +10,9 @@ struct term_options;
 /* The end of each refusal of a terminal. */
 #define TERM_INSTEAD "use peaktop watch, descend or record instead, with --json for programs"
 
-/*
- * The types to try, NULL-terminated, for a terminal whose own type this host does not know: over
+/* The types to try, NULL-terminated, for a terminal whose own type this host does not know: over
  * SSH the terminal description of xterm-kitty is often missing. Only for families whose members all
- * understand these types; NULL: the type belongs to no such family.
- */
+ * understand these types; NULL: the type belongs to no such family. */
 const char *const *term_types_like(const char *type);
 /* Check that the descriptors are a terminal with a type, and read its settings. Returns as
  * term_open(). */

@@ -19,10 +19,8 @@
 	[ROLE_POPUP] = {NONE}
 // clang-format on
 
-/*
- * xterm's 256 colours. The colours of the heatmap rise in lightness (53 61 67 73 79 121 191 226),
- * so that they can be read without distinguishing hues.
- */
+/* xterm's 256 colours. The colours of the heatmap rise in lightness (53 61 67 73 79 121 191 226),
+ * so that they can be read without distinguishing hues. */
 static const struct style style_256[ROLE_MAX] = {
     COLOURLESS,
     [ROLE_DIM] = {.fg = 244, .bg = -1},
@@ -45,10 +43,8 @@ static const struct style style_256[ROLE_MAX] = {
     [HEAT(8)] = {.fg = 16, .bg = 226, .blank = true},
 };
 
-/*
- * The eight colours of every colour terminal, with bold for brighter ones. Heatmap levels also
- * differ in their shade characters.
- */
+/* The eight colours of every colour terminal, with bold for brighter ones. Heatmap levels also
+ * differ in their shade characters. */
 static const struct style style_8[ROLE_MAX] = {
     COLOURLESS,
     [ROLE_DIM] = {NONE},
@@ -94,11 +90,9 @@ static const struct style style_16[ROLE_MAX] = {
     [HEAT(8)] = {.fg = 15, .bg = -1},
 };
 
-/*
- * For the colour-blind, 256 colours: blue and yellow, which nearly everyone distinguishes, and
+/* For the colour-blind, 256 colours: blue and yellow, which nearly everyone distinguishes, and
  * never red against green. The heatmap follows the palette cividis (Nunez, Anderton, Renslow, PLoS
- * ONE 2018): from dark blue through grey to yellow, with rising lightness.
- */
+ * ONE 2018): from dark blue through grey to yellow, with rising lightness. */
 static const struct style style_blind[ROLE_MAX] = {
     COLOURLESS,
     [ROLE_DIM] = {.fg = 244, .bg = -1},

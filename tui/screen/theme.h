@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The roles of text, their style on several kinds of terminal, and the glyphs with their ASCII
- * forms. Colours are numbers; curses is not used.
- */
+/* The roles of text, their style on several kinds of terminal, and the glyphs with their ASCII
+ * forms. Colours are numbers; curses is not used. */
 #pragma once
 
 /* The meaning of the text in a cell. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Views: each kind of view has a struct and a table of methods, and stands on the stack of a struct
- * screen. The tick() of a view copies data from the model; drawing uses only this copy.
- */
+/* Views: each kind of view has a struct and a table of methods, and stands on the stack of a struct
+ * screen. The tick() of a view copies data from the model; drawing uses only this copy. */
 #pragma once
 
 #include "analysis/base/buf.h"
@@ -44,16 +42,12 @@ struct view_methods {
 	void (*tick)(struct view *v);
 	/* optional: the rows of the whole view with `cols` columns */
 	int (*height)(const struct view *v, int cols);
-	/*
-	 * optional: go to the next (+1) or previous (-1) match of the text, or
-	 * (0) show what matches while it is typed; false = no match
-	 */
+	/* optional: go to the next (+1) or previous (-1) match of the text, or
+	 * (0) show what matches while it is typed; false = no match */
 	bool (*find)(struct view *v, const char *text, int direction);
-	/*
-	 * optional: a click at column x and row y of a target that draw() marked with
+	/* optional: a click at column x and row y of a target that draw() marked with
 	 * grid_target(), whose number is not negative. True: it selected something, and a second
-	 * click does what REQUEST_OPEN does
-	 */
+	 * click does what REQUEST_OPEN does */
 	bool (*click)(struct view *v, int target, int x, int y);
 	/* optional: take the present list of processes */
 	void (*processes)(struct view *v, const struct picker_process *list, size_t n);
@@ -65,10 +59,8 @@ struct view {
 	struct view *below; /* in the stack; NULL at the root */
 };
 
-/*
- * The views that the screen opens by itself (tui/views/views.h has them). Each function returns a
- * new view that is not yet on the stack, or NULL without memory.
- */
+/* The views that the screen opens by itself (tui/views/views.h has them). Each function returns a
+ * new view that is not yet on the stack, or NULL without memory. */
 struct screen_diff;
 struct screen_views {
 	struct view *(*picker)(struct screen *s);

@@ -23,10 +23,8 @@ struct ring_slot {
 	uint64_t end_ns; /* of the last slice that it holds */
 };
 
-/*
- * The records at the end of the present segment that are not merged yet: a minute that is over, and
- * the one that follows it. So the last minute is always there as it was recorded.
- */
+/* The records at the end of the present segment that are not merged yet: a minute that is over, and
+ * the one that follows it. So the last minute is always there as it was recorded. */
 enum { OVER, PRESENT, NR_PARTS };
 struct ring_part {
 	struct ring_minute *minute;
@@ -196,11 +194,9 @@ static int copy_frames(struct ring_writer *r, uint64_t from, uint64_t to, uint32
 	return err;
 }
 
-/*
- * Replace the records of the minute that is over by what is kept of them, with those of the present
+/* Replace the records of the minute that is over by what is kept of them, with those of the present
  * one behind it, with one write. If they cannot be merged, or that saves nothing, all stay as they
- * are. 0, or the error of a write that was done in part.
- */
+ * are. 0, or the error of a write that was done in part. */
 static int merge(struct ring_writer *r)
 {
 	const struct ring_part *over = &r->part[OVER];

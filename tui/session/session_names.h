@@ -5,17 +5,13 @@
 
 #include <limits.h>
 
-/*
- * Open an existing file that may be replaced, and lock it. `flags`: more flags of open(). Returns
- * the descriptor. O_NONBLOCK: do not block on a pipe of that name before it is refused.
- */
+/* Open an existing file that may be replaced, and lock it. `flags`: more flags of open(). Returns
+ * the descriptor. O_NONBLOCK: do not block on a pipe of that name before it is refused. */
 int session_open_target(const char *path, int flags);
 /* Create a file and lock it. Returns the descriptor. */
 int session_open_new(const char *path);
-/*
- * 1 if the file of this name may be replaced and no other writer uses it; 0 if there is none.
- * `flags`: more flags of open().
- */
+/* 1 if the file of this name may be replaced and no other writer uses it; 0 if there is none.
+ * `flags`: more flags of open(). */
 int session_check_target(const char *path, int flags);
 /* Rename an older session to `name`; NULL: remove it. Returns 1, or 0 if there is none. */
 int session_put_away(const char *path, const char *name);

@@ -342,11 +342,9 @@ static void step(struct session_reader *r, const struct raw_frame *raw)
 	r->taken += raw->size;
 }
 
-/*
- * The present segment of a ring has no more frames. Go on with the next one, or end after the
+/* The present segment of a ring has no more frames. Go on with the next one, or end after the
  * newest one. That one may end anywhere, because its writer may still be writing, or was killed.
- * The others end with a frame for that, or are damaged, or were overwritten just now.
- */
+ * The others end with a frame for that, or are damaged, or were overwritten just now. */
 static void next_segment(struct session_reader *r, const struct raw_frame *raw, int ret)
 {
 	bool whole = ret == 1 && raw->sequence == r->sequence && raw->type == CONTAINER_SEGMENT_END;

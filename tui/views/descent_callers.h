@@ -15,12 +15,10 @@ struct caller_rows {
 	} row[CALLER_ROWS];
 };
 
-/*
- * The call paths to f0, the heaviest first, each by three of its functions: the innermost one of
+/* The call paths to f0, the heaviest first, each by three of its functions: the innermost one of
  * another module than the last, which is seldom the user's own, the one that it calls, and the
  * last. If all are of one module, by the innermost three. Paths that read the same are one row;
  * those that end at the last function, because a stack could not be unwound, are left out. None if
- * f0 is a function.
- */
+ * f0 is a function. */
 void caller_rows_of(const struct descent_driver *d, const struct descent_result *r,
 		    struct caller_rows *out);

@@ -11,10 +11,8 @@ struct part_rows {
 	struct screen_descent_part part[FRAME_MAX_PARTS];
 };
 
-/*
- * Adds the parts of `whole` to *d, if there are several; `shown` is the driver of the one that *d
- * is about. *d points into *rows.
- */
+/* Adds the parts of `whole` to *d, if there are several; `shown` is the driver of the one that *d
+ * is about. *d points into *rows. */
 void part_rows_add(const struct descend_report *whole, const struct descent_driver *shown,
 		   struct part_rows *rows, struct screen_descent *d);
 void part_rows_release(struct part_rows *rows);

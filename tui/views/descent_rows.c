@@ -321,10 +321,8 @@ static void add_nodes(struct row_builder *t, const struct preorder *o)
 	}
 }
 
-/*
- * Append the innermost kernel functions of a path that is a system call's own code. Several such
- * paths differ in nothing else.
- */
+/* Append the innermost kernel functions of a path that is a system call's own code. Several such
+ * paths differ in nothing else. */
 static void kernel_end(struct buf *out, const struct row_builder *t, const struct descent_path *p)
 {
 	unsigned int first = p->nr_kernel > KERNEL_SHOWN ? p->nr_kernel - KERNEL_SHOWN : 0;

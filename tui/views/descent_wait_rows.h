@@ -28,8 +28,6 @@ int wait_rows_find(const struct descend_report *report, const struct descent_res
 		   const struct descent_path *p, struct wait_rows *out);
 void wait_rows_release(struct wait_rows *w);
 
-/*
- * The number of a row that is shown below node `parent`: the same each time that the tree is
- * computed again. `used` has SCREEN_DESCENT_WAITS flags, zero for the first row.
- */
+/* The number of a row that is shown below node `parent`: the same each time that the tree is
+ * computed again. `used` has SCREEN_DESCENT_WAITS flags, zero for the first row. */
 uint32_t wait_row_number(bool *used, uint32_t parent, const char *words);

@@ -222,10 +222,8 @@ static void count_slice(struct heatmap *h, const struct heatmap_span *span, cons
 	count_buckets(h, s, col, columns, parts, in_span);
 }
 
-/*
- * The time since the last slice counts as watched for a while: an operation that is sampled in
- * bursts has a record only after each burst.
- */
+/* The time since the last slice counts as watched for a while: an operation that is sampled in
+ * bursts has a record only after each burst. */
 static void watch_tail(struct heatmap *h, const struct heatmap_span *span)
 {
 	uint64_t from, last;

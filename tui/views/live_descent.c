@@ -67,10 +67,8 @@ static void tracing_reset(struct live_descent *l)
 	l->tracing = (struct descent_tracing){.patient = true};
 }
 
-/*
- * Begin a descent into a peak, or (0) into the parts of the operation's time one after the other,
- * and open its view; or show the reason for a failure. A replay shows its recorded descent.
- */
+/* Begin a descent into a peak, or (0) into the parts of the operation's time one after the other,
+ * and open its view; or show the reason for a failure. A replay shows its recorded descent. */
 static void ask(struct live_descent *l, uint32_t number, int peak, uint64_t now_ns)
 {
 	const struct op *op = model_op_peaks(l->model, number);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The view of open calls on the live screen: take snapshots of all threads, look up names,
- * show the view. Private to tui/cli/live.c.
- */
+/* The view of open calls on the live screen: take snapshots of all threads, look up names,
+ * show the view. Private to tui/cli/live.c. */
 #pragma once
 
 #include "tui/engine/front.h"

@@ -86,11 +86,9 @@ static bool is_asked(const struct screen_slow_question *q, const struct rec_call
 	       (!q->to_ns || (c->start_ns <= q->to_ns && c->start_ns + c->raw_ns >= q->from_ns));
 }
 
-/*
- * The numbers of the calls that are asked for, from 1, the newest first, at most
+/* The numbers of the calls that are asked for, from 1, the newest first, at most
  * SCREEN_SLOW_CALLS_MAX. Waits for work are none of them, unless their operation is asked for;
- * *left_out: how many.
- */
+ * *left_out: how many. */
 static size_t find_calls(const struct live_slow *l, const struct screen_slow_question *q,
 			 uint64_t *numbers, size_t *left_out)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Connects the list of slow calls with the stream, live or saved: says why each call was slow, and
- * opens its story in the view of descents.
- */
+/* Connects the list of slow calls with the stream, live or saved: says why each call was slow, and
+ * opens its story in the view of descents. */
 #pragma once
 
 #include "tui/engine/front.h"

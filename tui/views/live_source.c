@@ -54,10 +54,8 @@ static bool has_line(const char *text, uint32_t line)
 	return text && (*text || line == 1);
 }
 
-/*
- * Read the source file with the compiler's name. If it does not exist, try the last parts of its
- * path below the current folder. `found` gets the name of the file that was read.
- */
+/* Read the source file with the compiler's name. If it does not exist, try the last parts of its
+ * path below the current folder. `found` gets the name of the file that was read. */
 static char *find_source(const char *path, uint32_t line, char *found, size_t size)
 {
 	char *text = read_source(path);

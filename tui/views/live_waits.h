@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The views of chains and of the critical path, live or in a replay: begin and end the tracing,
- * look up names, compute the text once a second. Private to tui/cli.
- */
+/* The views of chains and of the critical path, live or in a replay: begin and end the tracing,
+ * look up names, compute the text once a second. Private to tui/cli. */
 #pragma once
 
 #include "analysis/waits/timeline.h"

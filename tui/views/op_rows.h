@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The rows of the operations view: copied from the model, filtered, sorted.
- * A paused view keeps the rows it has. Text is sanitised.
- */
+/* The rows of the operations view: copied from the model, filtered, sorted.
+ * A paused view keeps the rows it has. Text is sanitised. */
 #pragma once
 
 #include "analysis/latency/model.h"

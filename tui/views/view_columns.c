@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The menu of columns of the list of operations: shows, moves and sorts by them. What is chosen
- * holds for the list below at once; a key writes it to the configuration file.
- */
+/* The menu of columns of the list of operations: shows, moves and sorts by them. What is chosen
+ * holds for the list below at once; a key writes it to the configuration file. */
 #include "tui/screen/theme.h"
 #include "tui/views/view_ops.h"
 

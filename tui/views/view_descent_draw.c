@@ -129,12 +129,10 @@ struct layout {
 	struct rect parts, sentence, status, heading, tree, paths_heading, paths;
 };
 
-/*
- * The parts of all time come first, if there are several, with the present one among them. Then
+/* The parts of all time come first, if there are several, with the present one among them. Then
  * comes the sentence, with a limited height. The tree comes next and always has some rows.
  * The paths get the rows that the tree does not need, at least a third in a high window (the
- * sentence already contains the first path).
- */
+ * sentence already contains the first path). */
 static struct layout lay_out(const struct view_descent *v, struct rect r, int sentence, int status)
 {
 	struct layout l;

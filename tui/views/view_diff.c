@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Two spans of the session, or two sessions, side by side: what changed, as `peaktop diff` finds
- * it, and the histograms of the selected operation one below the other.
- */
+/* Two spans of the session, or two sessions, side by side: what changed, as `peaktop diff` finds
+ * it, and the histograms of the selected operation one below the other. */
 #include "tui/views/view_diff.h"
 
 #include "tui/report/sanitise.h"

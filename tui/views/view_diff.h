@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Private to the comparison of two spans or sessions: view_diff.c (state and keys) and
- * view_diff_draw.c (drawing). The view has a copy of all that it shows.
- */
+/* Private to the comparison of two spans or sessions: view_diff.c (state and keys) and
+ * view_diff_draw.c (drawing). The view has a copy of all that it shows. */
 #pragma once
 
 #include "analysis/latency/diff.h"

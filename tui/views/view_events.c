@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The event log: what happened to the target and to the measurement, newest first. The selected
- * event stays selected while newer ones come.
- */
+/* The event log: what happened to the target and to the measurement, newest first. The selected
+ * event stays selected while newer ones come. */
 #include "analysis/latency/event_log.h"
 #include "tui/report/sanitise.h"
 #include "tui/screen/screen_private.h"

@@ -75,11 +75,9 @@ static void choose_number(struct view_op *v, int number)
 	screen_message(v->view.screen, NOTE_INFO, "there is no such peak");
 }
 
-/*
- * Keeps the chosen peak chosen. If it has disappeared, says so, because Enter then finds the cause
+/* Keeps the chosen peak chosen. If it has disappeared, says so, because Enter then finds the cause
  * of another one. At the begin of a session, as long as the user has done nothing, a peak is chosen
- * instead that has twice the time: the first calls are seldom those with most of it.
- */
+ * instead that has twice the time: the first calls are seldom those with most of it. */
 static void hold_chosen(struct view_op *v, int number)
 {
 	const struct peak *p = view_op_chosen(v, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Private to the view of one operation: view_op.c (state and keys), view_op_draw.c (drawing),
- * view_op_peaks.c (the pane of peaks).
- */
+/* Private to the view of one operation: view_op.c (state and keys), view_op_draw.c (drawing),
+ * view_op_peaks.c (the pane of peaks). */
 #pragma once
 
 #include "tui/screen/frozen.h"
@@ -67,10 +65,8 @@ enum { OP_MAX_LINES = 512 };
 
 /* The lines of all peaks in a pane of this width; at most OP_MAX_LINES. Returns their number. */
 int view_op_lines(const struct view_op *v, int width, struct op_line *lines);
-/*
- * Draw heading and lines into `r`. If not all lines fit, each peak keeps its row, and the chosen
- * peak shows as many remarks as fit.
- */
+/* Draw heading and lines into `r`. If not all lines fit, each peak keeps its row, and the chosen
+ * peak shows as many remarks as fit. */
 void view_op_draw_peaks(const struct view_op *v, struct grid *g, struct rect r);
 void view_op_draw(const struct view *view, struct grid *g, struct rect r);
 
@@ -98,18 +94,14 @@ struct op_map {
 /* Lay out the view in `r` and make its map, whose `heat` the caller releases. False: there is no
  * room for a map, or no memory; then only the layout is set. */
 bool view_op_map_init(const struct view_op *v, struct rect r, struct op_map *m);
-/*
- * Place the brackets. Peaks that still share a row get brackets in different lanes, side by side.
- * Returns the number of lanes.
- */
+/* Place the brackets. Peaks that still share a row get brackets in different lanes, side by side.
+ * Returns the number of lanes. */
 int view_op_place_brackets(const struct op *op, const struct heatmap *h, struct op_bracket *b);
 void view_op_draw_map(const struct view_op *v, struct grid *g, const struct op_map *m);
 /* A click into the map, at this column and row from its upper left corner: put the cursor there. */
 void view_op_point_at(struct view_op *v, int x, int y);
-/*
- * Put the cursor into the map for an arrow key that would do nothing in the list of peaks: up at
- * the first peak, and all four while there is no peak. False: another request, or no room.
- */
+/* Put the cursor into the map for an arrow key that would do nothing in the list of peaks: up at
+ * the first peak, and all four while there is no peak. False: another request, or no room. */
 bool view_op_enter_map(struct view_op *v, enum request request);
 /* Carry out a request of the map or of its cursor. False: another request. */
 bool view_op_map_request(struct view_op *v, enum request request);

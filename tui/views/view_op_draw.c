@@ -49,10 +49,8 @@ static void lay_out_columns(struct op_layout *l, struct rect area, int lanes)
 	l->brackets = (struct rect){l->bars.x + bars, area.y, brackets, area.h};
 }
 
-/*
- * Set the rows. The map has about half of them. The rest goes first to open calls (at most half of
- * the rest), then to the peaks. Rows that are not needed go back to the map.
- */
+/* Set the rows. The map has about half of them. The rest goes first to open calls (at most half of
+ * the rest), then to the peaks. Rows that are not needed go back to the map. */
 static struct op_layout lay_out(const struct view_op *v, struct rect r, int lanes)
 {
 	struct op_line lines[OP_MAX_LINES];

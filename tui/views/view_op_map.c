@@ -85,10 +85,8 @@ static void draw_bars(const struct heatmap *h, struct grid *g, struct rect r,
 	}
 }
 
-/*
- * If two neighbouring peaks share a row, give the row to the peak with more of it, as long as the
- * other peak keeps a row.
- */
+/* If two neighbouring peaks share a row, give the row to the peak with more of it, as long as the
+ * other peak keeps a row. */
 static void share_row(const struct op *op, const struct heatmap *h, struct op_bracket *b,
 		      unsigned int i)
 {

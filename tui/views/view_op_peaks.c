@@ -163,10 +163,8 @@ static int remark_room(const struct view_op *v, int height, int heads, int remar
 	return room < remarks ? room : remarks;
 }
 
-/*
- * Choose the visible lines. As many peaks as fit keep their row of figures; the remaining lines
- * show remarks of the chosen peak.
- */
+/* Choose the visible lines. As many peaks as fit keep their row of figures; the remaining lines
+ * show remarks of the chosen peak. */
 static void choose_lines(const struct view_op *v, const struct op_line *lines, int n, int height,
 			 struct shown *out)
 {

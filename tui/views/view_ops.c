@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The list of operations, one row each. The rows are copied from the model at every tick; a paused
- * view keeps its rows.
- */
+/* The list of operations, one row each. The rows are copied from the model at every tick; a paused
+ * view keeps its rows. */
 #include "tui/views/view_ops.h"
 
 #include "analysis/base/format.h"

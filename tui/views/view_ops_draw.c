@@ -21,10 +21,8 @@ static const int column_width[NR_COLUMNS] = {
     [COLUMN_PEAKS] = 6,	 [COLUMN_OPEN] = 12,
 };
 
-/*
- * Add the columns of this list that the user wants (a mask; 0: all) in its order, until one does
- * not fit beside `keep` columns for the name. Returns the mask of those added.
- */
+/* Add the columns of this list that the user wants (a mask; 0: all) in its order, until one does
+ * not fit beside `keep` columns for the name. Returns the mask of those added. */
 static uint32_t fit(const enum op_column *list, size_t n, uint32_t wanted, int keep, int *left)
 {
 	uint32_t added = 0;
@@ -40,10 +38,8 @@ static uint32_t fit(const enum op_column *list, size_t n, uint32_t wanted, int k
 	return added;
 }
 
-/*
- * Set the columns from left to right. If the width does not suffice, columns are left out; without
- * a choice of the user in this order: histogram, peaks, p50, rate, p99, open.
- */
+/* Set the columns from left to right. If the width does not suffice, columns are left out; without
+ * a choice of the user in this order: histogram, peaks, p50, rate, p99, open. */
 static struct operation_columns lay_out(int width, uint32_t wanted, uint64_t packed)
 {
 	static const enum op_column usual[] = {COLUMN_WALL, COLUMN_OPEN, COLUMN_P99,

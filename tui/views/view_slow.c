@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The calls that were slower than usual, one by one, newest first: when, what, how long, and why.
- * The selected call stays selected while newer ones come.
- */
+/* The calls that were slower than usual, one by one, newest first: when, what, how long, and why.
+ * The selected call stays selected while newer ones come. */
 
 #include "analysis/base/format.h"
 #include "tui/report/sanitise.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The threads of the targets, the busiest first; with several targets grouped by process. While the
+/* The threads of the targets, the busiest first; with several targets grouped by process. While the
  * view is open the collector follows all threads. One or several can be chosen: then only their
- * calls are counted, in all views.
- */
+ * calls are counted, in all views. */
 #include "analysis/base/array.h"
 #include "analysis/base/format.h"
 #include "analysis/latency/threads.h"

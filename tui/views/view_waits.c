@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The views of chains, of the critical path and of a walk: text that is computed again every
- * second. Tab goes from one view of the waits to the next.
- */
+/* The views of chains, of the critical path and of a walk: text that is computed again every
+ * second. Tab goes from one view of the waits to the next. */
 
 #include "analysis/latency/threads.h"
 #include "tui/screen/pager.h"

@@ -22,10 +22,8 @@ struct view *view_diff_new(struct screen *s, const struct screen_diff *d);
 /* Select the first line with this text as soon as there is one. `v` may be NULL. */
 void view_waits_seek(struct view *v, const char *text);
 
-/*
- * Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
- * is already open, it stays. Closing the view queues SCREEN_DESCEND_STOP.
- */
+/* Open the view of a descent, in answer to SCREEN_DESCEND, when the descent has begun. If the view
+ * is already open, it stays. Closing the view queues SCREEN_DESCEND_STOP. */
 void screen_open_descent(struct screen *s, uint32_t op, int peak);
 /* Set the state of the descent, which is shown from the next screen_tick() on. 0, -EINVAL (not in
  * preorder) or -ENOMEM. */
