@@ -55,9 +55,9 @@ INLINE void connect_end(struct pt_control *c, struct sock *sk, u64 key, int stat
 	u64 now = bpf_ktime_get_ns(), ns;
 	struct pt_record_sample *r;
 
-	count_hit(PT_HIT_BLOCK);
 	if (!q)
 		return;
+	count_hit(PT_HIT_BLOCK);
 	if (syn_was_sent(sk, state) && gate_is_open(c, GATE_NET, q->start) &&
 	    counts_still(c, q->start) && c->slot_connect && c->slot_connect < PT_SLOTS) {
 		ns = hist_count(c, c->slot_connect, now - q->start);
