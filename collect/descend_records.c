@@ -127,8 +127,9 @@ void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec
 	struct rec_frame kernel[PT_KERNEL_FRAMES + 1];
 	uint64_t words[PT_STACK / 8];
 	char functions[KERNEL_LINE];
-	uint32_t nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : 0,
-		 own = kernel_stack_programs(r->kernel, nr);
+	bool whole = r->nr_kernel < PT_KERNEL_FRAMES;
+	uint32_t nr = whole ? r->nr_kernel : PT_KERNEL_FRAMES,
+		 programs = kernel_stack_programs(r->kernel, nr);
 
 	memcpy(words, r->stack, r->bytes / 8 * 8);
 	replaced_restore(&r->replaced, r->regs[PT_REG_SP], words, r->bytes / 8);
@@ -140,9 +141,11 @@ void stack_send(struct collector *c, const struct pt_record_stack *r, struct rec
 	out->nr_words = r->bytes / 8;
 	out->words = words;
 	out->kernel = kernel;
-	kernel_names_line(r->kernel + own, nr - own, functions, sizeof(functions));
+	kernel_names_line(r->kernel + programs, whole ? nr - programs : 0, functions,
+			  sizeof(functions));
 	out->functions = functions;
-	out->nr_kernel = out->sleep.work == SLEEP_PARKED ? 0 : kernel_frames(c, r, kernel);
+	out->nr_kernel =
+	    out->sleep.work == SLEEP_PARKED ? 0 : kernel_frames(c, r, programs, kernel);
 	rec.stack = *out;
 	send_record(c, &rec);
 }

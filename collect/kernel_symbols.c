@@ -149,18 +149,13 @@ uint32_t kernel_stack_programs(const uint64_t *innermost_first, uint32_t nr)
 	return (uint32_t)kernel_names_of_programs(names, nr);
 }
 
-/*
- * The index of the innermost relevant frame: skip the last steps of going to sleep and BPF
- * programs. If the frames are call sites to be probed, that is so while it is
- * on the CPU, too.
- */
+/* The index of the innermost relevant frame, of those from `first` on: skip the last steps of going
+ * to sleep. If the frames are call sites to be probed, also of a thread that is on its CPU. */
 static uint32_t first_that_counts(const struct collector *c, const struct pt_record_stack *r,
-				  uint32_t nr)
+				  uint32_t first, uint32_t nr)
 {
-	uint32_t first = kernel_stack_programs(r->kernel, nr);
-
-	for (uint32_t i = 0; (r->sleeps || descend_goes_into_kernel(c)) && i < nr; i++) {
-		if (i >= first && is_schedule(name_of(r->kernel[i])))
+	for (uint32_t i = first; (r->sleeps || descend_goes_into_kernel(c)) && i < nr; i++) {
+		if (is_schedule(name_of(r->kernel[i])))
 			first = i + 1;
 	}
 	return first;
@@ -192,7 +187,8 @@ static uint32_t entry_frame(struct collector *c, uint64_t address, struct rec_fr
 	return n;
 }
 
-uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out)
+uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, uint32_t programs,
+		       struct rec_frame *out)
 {
 	uint32_t n = 0, nr = r->nr_kernel < PT_KERNEL_FRAMES ? r->nr_kernel : PT_KERNEL_FRAMES,
 		 first;
@@ -201,7 +197,7 @@ uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, str
 		return 0;
 	if (has_reason(r, nr))
 		out[n++] = call_frame(c, r->syscall);
-	first = first_that_counts(c, r, nr);
+	first = first_that_counts(c, r, programs, nr);
 	for (uint32_t i = nr; i > first; i--) {
 		const char *name = name_of(r->kernel[i - 1]);
 

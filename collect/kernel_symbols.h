@@ -18,6 +18,7 @@ void kernel_symbols_free(struct collector *c);
 /* How many of these addresses, innermost first, are those of BPF programs that trace, and what
  * called them; at most PT_KERNEL_FRAMES. */
 uint32_t kernel_stack_programs(const uint64_t *innermost_first, uint32_t nr);
-/* Write the frames of the kernel's part of a stack to `out`, the system call first; at most
- * PT_KERNEL_FRAMES + 1. Returns their number. */
-uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, struct rec_frame *out);
+/* Write the frames of the kernel's part of a stack to `out`, the system call first, without the
+ * innermost ones, which are `programs`; at most PT_KERNEL_FRAMES + 1. Returns their number. */
+uint32_t kernel_frames(struct collector *c, const struct pt_record_stack *r, uint32_t programs,
+		       struct rec_frame *out);
