@@ -395,10 +395,6 @@ static void test_kinds(void **state)
 	    {{.syscall = -1}, WAIT_UNKNOWN},
 	};
 
-	static const char *const spins[] = {"osq_lock", "rwsem_down_write_slowpath", "down_write",
-					    "vm_mmap_pgoff"};
-	const char *wants;
-
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (wait_kind_of(&cases[i].f) != cases[i].kind)
 			fail_msg("case %zu: %s, not %s", i,
@@ -409,6 +405,14 @@ static void test_kinds(void **state)
 		assert_true(strlen(wait_kind_info((enum wait_kind)k)->text) > 3);
 	for (unsigned int a = 0; a < ACCOUNTS; a++)
 		assert_non_null(wait_account_text((enum wait_account)a));
+}
+
+static void test_hints(void **state)
+{
+	static const char *const spins[] = {"osq_lock", "rwsem_down_write_slowpath", "down_write",
+					    "vm_mmap_pgoff"};
+	const char *wants;
+
 	assert_int_equal(wait_hints("ksys_read;vfs_read;pipe_read;schedule"), HINT_PIPE_READ);
 	assert_int_equal(wait_hints("asm_exc_page_fault;handle_mm_fault;io_schedule"),
 			 HINT_PAGE | HINT_IO);
@@ -477,7 +481,7 @@ int main(void)
 	    CASE(test_waker_joins_late), CASE(test_pass_and_disk),     CASE(test_deficit),
 	    CASE(test_back_pressure),	 CASE(test_call_path),	       CASE(test_calls_only),
 	    CASE(test_folded),		 CASE(test_timeline),	       CASE(test_idle_worker),
-	    CASE(test_throttled),	 cmocka_unit_test(test_kinds),
+	    CASE(test_throttled),	 cmocka_unit_test(test_kinds), cmocka_unit_test(test_hints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,7 @@ int output_critical_text(const struct wait_report *r, const struct output_option
 	if (err || !c.path.length_ns) {
 		wait_nothing_words(&out, r,
 				   "no critical path: no thread of the target was seen to run; "
-				   "chains says what they wait for",
+				   "peaktop chains says what they wait for",
 				   output_columns(o));
 		buf_putc(&out, '\n');
 	} else {
