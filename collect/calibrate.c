@@ -6,6 +6,7 @@
  * hit is the increase of the loop's time.
  */
 #include "collect/calibrate.h"
+#include "analysis/base/array.h"
 #include "collect/calibrate_helper.h"
 #include "collect/state.h"
 
@@ -94,7 +95,7 @@ static uint64_t densest(uint64_t *value, size_t n)
 {
 	size_t third = n / 3, best = 0;
 
-	qsort(value, n, sizeof(*value), calibrate_ascending);
+	qsort(value, n, sizeof(*value), compare_u64);
 	for (size_t i = 1; i + third < n; i++) {
 		if (value[i + third] - value[i] < value[best + third] - value[best])
 			best = i;
@@ -265,7 +266,7 @@ static void calibrate_kernel(struct collector *c, const struct helper_process *h
 	if (!site->hits)
 		return;
 	program = site->program_ns / site->hits;
-	qsort(took, nr, sizeof(*took), calibrate_ascending);
+	qsort(took, nr, sizeof(*took), compare_u64);
 	if (took[nr / 2] <= program)
 		return;
 	c->cost.kernel = (uint32_t)took[nr / 2];

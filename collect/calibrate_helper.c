@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/calibrate_helper.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -11,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/base/array.h"
 #include "collect/process/clock.h"
 #include "collect/reader.h"
 #include "collect/sites.h"
@@ -120,13 +119,6 @@ static uint64_t helper_faults(int pages, bool writes)
 	return now_ns() - start;
 }
 
-int calibrate_ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median time of calls with cold caches: before each call, other memory fills the caches. */
 static uint64_t helper_cold(int calls)
 {
@@ -148,7 +140,7 @@ static uint64_t helper_cold(int calls)
 		peaktop_calibrate_emulated();
 		ns[i] = now_ns() - start;
 	}
-	qsort(ns, (size_t)calls, sizeof(*ns), calibrate_ascending);
+	qsort(ns, (size_t)calls, sizeof(*ns), compare_u64);
 	return ns[calls / 2];
 }
 
@@ -197,7 +189,7 @@ static uint64_t helper_typical(const struct calibration_order *o)
 		end = now_ns() + BATCH_NS;
 		for (done = 0; done < rounds && (done < LEAST_ROUNDS || now_ns() < end); done++)
 			ns[done] = helper_time(o);
-		qsort(ns, done, sizeof(*ns), calibrate_ascending);
+		qsort(ns, done, sizeof(*ns), compare_u64);
 		if (ns[0] < least)
 			least = ns[0];
 		if (ns[done / 4] < best)

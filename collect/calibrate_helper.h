@@ -3,9 +3,6 @@
  * and calibrate_helper.c. */
 #pragma once
 
-#include <stdint.h>
-#include <sys/types.h>
-
 /* The empty functions that it calls, one for each class of instruction, and where they end. */
 void peaktop_calibrate_emulated(void);
 void peaktop_calibrate_stepped(void);
@@ -33,5 +30,3 @@ void calibrate_helper_stop(struct helper_process *h);
 /* The typical time of a round, ns; 0 if the helper failed. */
 uint64_t calibrate_helper_order(const struct helper_process *h, const struct calibration_order *o);
 uint64_t calibrate_helper_ask(const struct helper_process *h, int what, int calls);
-/* Compares two uint64_t, for qsort(). */
-int calibrate_ascending(const void *a, const void *b);

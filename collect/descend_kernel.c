@@ -20,7 +20,7 @@ enum {
 	MOST_CREDIT_NS = 20000000, /* of all CPUs */
 	START_CREDIT_NS = 4000000, /* for hits, beside what attaching costs */
 	SHARE = 2,		   /* of the host's budget; f0 has the other half */
-	OTHERS_PART = 100,	   /* tasks that are no targets pay at most 1/100 of all CPUs */
+	OTHERS_PART = 200,	   /* tasks that are no targets pay at most 1/200 of all CPUs */
 	CHECK_NS = 50000000,
 	PAUSE_NS = 60000000,
 	IDLE_NS = 500000000,
@@ -38,8 +38,9 @@ static bool is_call(const struct req_fnode *n)
 	return n->start.module == REC_KERNEL_MODULE && n->start.offset & REC_KERNEL_CALL;
 }
 
-/* Let a call begin this fnode in the processes that have this mapping: only the call of its
- * instruction, whose address differs between processes. Returns false if it does not. */
+/* Let a system call begin this fnode in the process of this mapping, if it is made by the fnode's
+ * instruction, whose address differs between processes; NULL: in any process, by any instruction.
+ * Returns false if the mapping is of another file, or there is no room. */
 static bool add_call(struct collector *c, const struct descent_arming *d, uint32_t i,
 		     const struct file_mapping *m)
 {
@@ -52,32 +53,36 @@ static bool add_call(struct collector *c, const struct descent_arming *d, uint32
 	return (!m || context.ret) && !kernel_side_context_add(c->kernel, &context, i + 1);
 }
 
+/* The same in all processes that have mapped its code. Returns false if there are none. */
+static bool add_calls(struct collector *c, const struct descent_arming *d, uint32_t i)
+{
+	bool found = false;
+
+	for (unsigned int k = 0; d->nodes[i].only_return && k < c->files.nr_mappings; k++)
+		found |= add_call(c, d, i, &c->files.mappings[k]);
+	return found;
+}
+
 int descend_kernel_call(struct collector *c, struct descent_arming *d, uint32_t i)
 {
 	const struct req_fnode *n = &d->nodes[i];
-	bool found = false;
 
 	if (!is_call(n))
 		return -ENOENT;
 	kernel_side_fnodes(c->kernel)[i] =
 	    (struct pt_fnode){.node = n->node, .parent = d->parent[i]};
 	d->has_calls = true;
-	for (unsigned int k = 0; n->only_return && k < c->files.nr_mappings; k++)
-		found |= add_call(c, d, i, &c->files.mappings[k]);
-	return found || add_call(c, d, i, NULL) ? 0 : -E2BIG;
+	return add_calls(c, d, i) || add_call(c, d, i, NULL) ? 0 : -E2BIG;
 }
 
 void descend_kernel_new_mapping(struct collector *c)
 {
 	const struct descent_arming *d = c->descent;
 
-	if (!d || !d->has_calls)
-		return;
-	for (uint32_t i = 0; i < d->nr_nodes; i++)
-		for (unsigned int k = 0;
-		     is_call(&d->nodes[i]) && d->nodes[i].only_return && k < c->files.nr_mappings;
-		     k++)
-			add_call(c, d, i, &c->files.mappings[k]);
+	for (uint32_t i = 0; d && d->has_calls && i < d->nr_nodes; i++) {
+		if (is_call(&d->nodes[i]))
+			add_calls(c, d, i);
+	}
 }
 
 const char *descend_kernel_check(const struct collector *c, const struct req_fnode *n)
@@ -299,9 +304,9 @@ static void bystanders_turn(struct collector *c, uint64_t now)
 	}
 	wall = now - b->bystanders.at;
 	most = wall / OTHERS_PART;
-	given = (uint64_t)budget_of(c, wall);
-	b->bystanders.ns += (int64_t)((given < most ? given : most) / SHARE *
-				      kernel_side_control(c->kernel)->nr_cpus);
+	given = (uint64_t)budget_of(c, wall) / SHARE;
+	b->bystanders.ns +=
+	    (int64_t)((given < most ? given : most) * kernel_side_control(c->kernel)->nr_cpus);
 	b->bystanders.ns -= (int64_t)((hits - b->bystanders.hits) * c->cost.kernel);
 	b->bystanders.at = now;
 	b->bystanders.hits = hits;

@@ -169,9 +169,8 @@ static const char *socket_words(uint64_t kind)
 	return "socket";
 }
 
-/* Describe a file by its mode and the name that the kernel told: of an object without a path, such
- * as
- * "[eventfd]", of a device, or of the file system. */
+/* Describe a file by its mode and the name that the kernel told: of the file system, of a device,
+ * or of an object without a path, such as "[eventfd]". */
 static void file_words(uint64_t kind, const char *name, char *to, size_t size)
 {
 	switch (kind & S_IFMT) {

@@ -365,8 +365,6 @@ uint32_t path_waits_largest(const struct waits_chains *chains)
 	return best;
 }
 
-/* The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is. */
 uint32_t path_waits_innermost(const struct waits_chains *c, uint32_t node)
 {
 	while (!c->nodes[node].layer.tid && c->nodes[node].parent != node)
@@ -398,8 +396,6 @@ static bool waits_for_device(const struct waits_chains *c, uint32_t node, const 
 	       goes_through(c, node, first);
 }
 
-/* The same, of chains that go through `first`; c->nr also if the task only waited for a CPU, which
- * says nothing about its work, or had none. */
 uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const char *first)
 {
 	uint32_t task = path_waits_innermost(c, node);
@@ -411,7 +407,6 @@ uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const c
 		   : task;
 }
 
-/* The function in which a task was; {0} if its stack is not known. */
 struct rec_code path_waits_function(const struct waits_layer *l)
 {
 	const struct rec_frame *f =
@@ -430,9 +425,6 @@ bool path_waits_alike(const struct waits_layer *a, const struct waits_layer *b)
 				      : code_equal(path_waits_function(a), path_waits_function(b)));
 }
 
-/* What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
- * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time,
- * as if a device works for most of it. */
 struct path_doing path_waits_most(const struct waits_chains *c, const char *first)
 {
 	struct path_doing best = {.node = c->nr};

@@ -41,11 +41,12 @@ void path_waits_name(const struct waits_chains *found, const struct lock_turns *
 /* The largest chain that goes beyond the sleep itself; chains->nr: there is none. */
 uint32_t path_waits_largest(const struct waits_chains *chains);
 
-/* The node of the innermost task of the chain that ends at `node`; c->nr if that is the one whose
- * chain it is. */
+/* The node of the last task on the chain that ends at `node`; c->nr if no task comes after the one
+ * that waits. */
 uint32_t path_waits_innermost(const struct waits_chains *c, uint32_t node);
-/* The same, of chains that go through a task of the name `first` first (NULL: any); c->nr also if
- * the task only waited for a CPU, or is a thread of the kernel without work. */
+/* The same if that task did something: c->nr if it only waited for a CPU, which says nothing about
+ * its work, if it is a thread of the kernel without work, or if the first task that was waited for
+ * is not called `first` (NULL: any). */
 uint32_t path_waits_awaited(const struct waits_chains *c, uint32_t node, const char *first);
 /* The function in which a task was; {0} if its stack is not known. */
 struct rec_code path_waits_function(const struct waits_layer *l);
@@ -58,7 +59,7 @@ struct path_doing {
 	uint64_t ns;
 };
 
-/* What the awaited tasks did for most of the time that is not a wait for a CPU, in chains that go
- * through a task of the name `first` first, NULL: in all. nr: nothing for most of the time, as if a
- * device worked for most of it. */
+/* What the awaited tasks did for more than half of the time in which they, or a device, worked, in
+ * chains whose first awaited task is called `first` (NULL: in all). Its node is nr if there is no
+ * such thing, as when a device worked for most of it. */
 struct path_doing path_waits_most(const struct waits_chains *c, const char *first);

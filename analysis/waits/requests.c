@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Block requests: from their submission to their completion, and those that a sleep waited for. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "analysis/base/array.h"
 #include "analysis/waits/critical_feed.h"
 #include "analysis/waits/tree.h"
 
@@ -62,16 +59,11 @@ void request_event(struct waits *w, const struct wait_event *e, uint32_t task)
 
 /* ---- what a sleep waited for */
 
-static uint32_t name_of(const struct waits *w, uint32_t object)
-{
-	return object && object < w->nr_objects ? w->objects[object].name : 0;
-}
-
 /* The node of a request below `parent`; where there is no room, `parent` itself. */
 static uint32_t request_node(struct chain_walker *k, uint32_t parent, uint32_t object,
 			     uint32_t kind, unsigned int notes, uint64_t at)
 {
-	struct layer_key key = {.what = name_of(k->w, object),
+	struct layer_key key = {.what = object_name(k->w, object),
 				.notes = (uint16_t)notes,
 				.syscall = -1,
 				.state = CHAIN_IO,
@@ -79,22 +71,6 @@ static uint32_t request_node(struct chain_walker *k, uint32_t parent, uint32_t o
 				.disk = (uint16_t)BLOCK_DISK(kind)};
 
 	return chains_child(k->w->chains, parent, &key, at);
-}
-
-/* How many requests had completed at this time. */
-static uint64_t done_until(const struct waits *w, uint64_t at)
-{
-	uint64_t lo = w->nr_done > DONE ? w->nr_done - DONE : 0, hi = w->nr_done;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (w->done[mid % DONE].complete_ns <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* When the sleep of this task ended that came before `s`; if that is not known, an upper bound. */
@@ -135,12 +111,14 @@ static uint32_t requests_count(struct chain_walker *k, uint32_t parent, const st
 			       const struct wait_cause *c, uint64_t lo, uint64_t hi)
 {
 	const struct waits *w = k->w;
-	uint64_t first = w->nr_done > DONE ? w->nr_done - DONE : 0, n = done_until(w, s->to),
-		 from = lo > s->from ? lo : slept_before(w, s);
+	uint64_t first = w->nr_done > DONE ? w->nr_done - DONE : 0,
+		 from = lo > s->from ? lo : slept_before(w, s), n;
 	uint32_t kind = 0;
 
 	if (from < k->since_ns)
 		from = k->since_ns;
+	n = first +
+	    lower_bound(i, w->nr_done - first, w->done[(first + i) % DONE].complete_ns <= s->to);
 	while (n-- > first && k->steps++ <= k->most) {
 		const struct done_request *r = &w->done[n % DONE];
 		bool is_ender = r->task == c->task && r->submit_ns == c->start_ns;
@@ -168,13 +146,10 @@ void walk_request(struct chain_walker *k, uint32_t node, const struct segment *s
 	if (submit > hi)
 		submit = hi;
 	/* somebody else submitted it while this one was waiting */
-	if (submit > lo && c->task != s->task) {
-		k->depth++;
-		walk_task(k, node, c->task, lo, submit, 0);
-		k->depth--;
-	} else {
+	if (submit > lo && c->task != s->task)
+		walk_next(k, node, c->task, lo, submit, 0);
+	else
 		submit = lo;
-	}
 	issue = !issue || issue < submit ? submit : issue < hi ? issue : hi;
 	if (issue > submit)
 		chains_emit(k->w->chains, request_node(k, node, object, kind, NOTE_QUEUED, submit),

@@ -90,6 +90,9 @@ void walk_segment(struct chain_walker *k, uint32_t parent, const struct segment 
 /* What a task did between lo and hi. */
 void walk_task(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
 	       unsigned int notes);
+/* The same, one level further down: another task waited for this one. */
+void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int notes);
 /* What ended the sleep `s`, over a part of it. */
 void walk_cause(struct chain_walker *k, uint32_t node, const struct segment *s,
 		const struct wait_cause *cause, uint64_t lo, uint64_t hi);

@@ -130,6 +130,12 @@ static inline bool is_followed(const struct waits *w, uint32_t task)
 	return task >= FIRST_TASK && w->tasks.task[task].flags & TASK_FOLLOWED;
 }
 
+/* The name of an object, in w->texts; 0: none. */
+static inline uint32_t object_name(const struct waits *w, uint32_t object)
+{
+	return object && object < w->nr_objects ? w->objects[object].name : 0;
+}
+
 /* NULL: overwritten, or before this window. */
 static inline const struct segment *segment_get(const struct waits *w, uint64_t number)
 {

@@ -15,11 +15,6 @@ static bool is_cut_off(const struct chain_walker *k)
 	return k->steps > k->most;
 }
 
-static uint32_t object_name(const struct waits *w, uint32_t object)
-{
-	return object && object < w->nr_objects ? w->objects[object].name : 0;
-}
-
 /* The name of what a task sleeps at, for its layer. A pipe without a path has none: the layer below
  * names the process at its other end, and the number would set apart what short-lived processes do
  * alike. */
@@ -173,9 +168,8 @@ static const struct segment *open_segment(const struct wait_task *t, struct segm
 	return open->state == SEGMENT_NONE || open->state == SEGMENT_GONE ? NULL : open;
 }
 
-/* One level down: what another task did. */
-static void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo,
-		      uint64_t hi, unsigned int notes)
+void walk_next(struct chain_walker *k, uint32_t parent, uint32_t task, uint64_t lo, uint64_t hi,
+	       unsigned int notes)
 {
 	k->depth++;
 	walk_task(k, parent, task, lo, hi, notes);

@@ -55,13 +55,18 @@ void report_sampled_table(const struct descend_report *r, const struct descent_r
 			   s->nr_rest, s->nr_rest > 1 ? "s" : "");
 }
 
-static json_t *function_json(const struct descend_report *r, const struct descent_share *s)
+static json_t *name_json(const struct descent_driver *d, struct rec_code function)
 {
 	char name[NAME_MAX_BYTES] = NO_FILE;
 
-	if (s->function.module)
-		report_code_name(r->driver, s->function, name, sizeof(name));
-	return json_new({"function", json_text(name, NAME_MAX_BYTES)},
+	if (function.module)
+		report_code_name(d, function, name, sizeof(name));
+	return json_text(name, NAME_MAX_BYTES);
+}
+
+static json_t *function_json(const struct descend_report *r, const struct descent_share *s)
+{
+	return json_new({"function", name_json(r->driver, s->function)},
 			{"module", json_given(driver_module(r->driver, s->function.module))},
 			{"itself", json_share(s->own)}, {"with_callees", json_share(s->inclusive)});
 }
@@ -113,11 +118,7 @@ void report_put_below(struct buf *out, const struct descend_report *r, const str
 
 static json_t *below_json(const struct descent_driver *d, const struct descent_below *f)
 {
-	char name[NAME_MAX_BYTES] = NO_FILE;
-
-	if (f->function.module)
-		report_code_name(d, f->function, name, sizeof(name));
-	return json_new({"function", json_text(name, NAME_MAX_BYTES)},
+	return json_new({"function", name_json(d, f->function)},
 			{"module", json_text(driver_module(d, f->function.module), NAME_MAX_BYTES)},
 			{"share", json_share(f->share)});
 }
